@@ -1,0 +1,44 @@
+# Needs make and Python 3.11 to 3.13. Everything is installed into .venv, from lock files with hashes.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.PHONY: train test check install dev lock clean
+
+train: install
+	@$(BIN)/mttt train
+
+test: dev
+	@$(BIN)/python -m pytest
+
+check: dev
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/pyright
+
+install: .venv/.installed
+dev: .venv/.installed-dev
+
+.venv/.installed: requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "No Python 3.11, 3.12 or 3.13 found; name one: make PYTHON=/path/to/python"; exit 1; }
+	@test -x $(BIN)/python || { echo "Making .venv with $(PYTHON)"; $(PYTHON) -m venv .venv; }
+	@echo "Installing into .venv (about a minute)"
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.installed-dev: .venv/.installed requirements-dev.lock
+	@echo "Installing what tests and checks need"
+	@$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# Newest versions of everything, the same for all Pythons; uv writes the hashes and no addresses.
+COMPILE := uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
+	--fork-strategy fewest pyproject.toml --group build --extra plots
+lock:
+	$(COMPILE) --upgrade --output-file requirements.lock
+	$(COMPILE) --upgrade --extra dev --constraints requirements.lock --output-file requirements-dev.lock
+
+clean:
+	rm -rf .venv dist .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,53 @@
+"""Test-time-training layers in JAX: drop-in replacements for attention that learn on every input.
+
+The inner loop is learner × task × optimizer × batching (`mttt.inner`); a `TTT` layer is an inner loop in the place of
+attention (`mttt.mixers`); `ViT` is a model around any mixer (`mttt.models`).
+"""
+
+from mttt.inner import (
+    Batching as Batching,
+    ExponentialKernel as ExponentialKernel,
+    FullBatch as FullBatch,
+    GaussianKernel as GaussianKernel,
+    GradientDescent as GradientDescent,
+    Kernel as Kernel,
+    Learner as Learner,
+    LinearLearner as LinearLearner,
+    MiniBatches as MiniBatches,
+    MLPLearner as MLPLearner,
+    NadarayaWatson as NadarayaWatson,
+    NonParametric as NonParametric,
+    OptaxOptimizer as OptaxOptimizer,
+    Optimizer as Optimizer,
+    Problem as Problem,
+    Reconstruction as Reconstruction,
+    Task as Task,
+    Trained as Trained,
+    Zeros as Zeros,
+    inner_loop as inner_loop,
+    zero_linear as zero_linear,
+)
+from mttt.mixers import (
+    TTT as TTT,
+    EluLinearAttention as EluLinearAttention,
+    LinearAttention as LinearAttention,
+    Mixed as Mixed,
+    Mixer as Mixer,
+    SelfAttention as SelfAttention,
+    with_inner_loop as with_inner_loop,
+)
+from mttt.models import (
+    MICRO_L as MICRO_L,
+    MICRO_M as MICRO_M,
+    MICRO_S as MICRO_S,
+    SMALL as SMALL,
+    TINY as TINY,
+    Block as Block,
+    LearnedPositions as LearnedPositions,
+    SinCosPositions as SinCosPositions,
+    Size as Size,
+    Traced as Traced,
+    ViT as ViT,
+)
+from mttt.nn import Frozen as Frozen, Shared as Shared
+from mttt.version import __version__ as __version__

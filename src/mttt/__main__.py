@@ -1,0 +1,5 @@
+"""python -m mttt"""
+
+from mttt.cli.main import main
+
+main()

@@ -1,0 +1,70 @@
+"""From words on the command line to a recipe.
+
+A preset gives every value. `--model.mixer NAME` (or another field that has kinds) puts the kind of that name, with its
+defaults, in its place; any other `--field value` changes one value. The order does not matter.
+"""
+
+import dataclasses
+import difflib
+from typing import Any
+
+from mttt.recipes import DEFAULT, PRESETS, UNIONS, Recipe
+
+
+class UsageError(Exception):
+    """Something that was typed cannot be meant. The message says what came, what was expected and what to do."""
+
+
+def unknown(what: str, given: str, known: list[str]) -> UsageError:
+    """The error for a word that should be one of a few."""
+    near = difflib.get_close_matches(given, known, n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return UsageError(f"unknown {what} '{given}'.{hint} Choose from: {', '.join(known)}")
+
+
+def take_preset(words: list[str]) -> tuple[str | None, list[str]]:
+    """The preset's name, if the first word is one, and the other words."""
+    if not words or words[0].startswith("-"):
+        return None, words
+    if words[0] not in PRESETS:
+        raise unknown("preset", words[0], list(PRESETS))
+    return words[0], words[1:]
+
+
+def take_kinds(recipe: Recipe, words: list[str]) -> tuple[Recipe, list[str]]:
+    """The recipe with the kinds that the words name, and the other words."""
+    chosen, rest = {}, []
+    iterator = iter(words)
+    for word in iterator:
+        flag, equals, value = word.partition("=")
+        path = flag.removeprefix("--").replace("_", "-")
+        if not flag.startswith("--") or path not in UNIONS:
+            rest.append(word)
+            continue
+        name = value if equals else next(iterator, None)
+        if name is None or name.startswith("-"):
+            raise UsageError(f"{flag} needs a name: {', '.join(UNIONS[path])}")
+        if name not in UNIONS[path]:
+            raise unknown(path, name, list(UNIONS[path]))
+        chosen[path] = name
+    for path in sorted(chosen, key=len):  # a mixer before its optimizer
+        recipe = _replace(recipe, path.split("."), UNIONS[path][chosen[path]]())
+    return recipe, rest
+
+
+def _replace(part: Any, names: list[str], value: Any) -> Any:
+    if not hasattr(part, names[0]):
+        raise UsageError(f"a {type(part).__name__} has no {names[0]}")
+    if len(names) > 1:
+        value = _replace(getattr(part, names[0]), names[1:], value)
+    return dataclasses.replace(part, **{names[0]: value})
+
+
+def preset_recipe(preset: str | None) -> Recipe:
+    """The recipe of a preset, or of the default one."""
+    return PRESETS[preset or DEFAULT].recipe
+
+
+def kinds_help() -> str:
+    """The names that fields with kinds take."""
+    return "\n".join(f"  --{path} {{{','.join(kinds)}}}" for path, kinds in UNIONS.items())

@@ -1,0 +1,60 @@
+"""mttt evaluate"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax.numpy as jnp
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from mttt.data import evaluation_batches
+from mttt.mixers import with_inner_loop
+from mttt.outer import evaluate, self_check
+from mttt.recipes import load
+from mttt.runs import Run
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Evaluate a trained model, with as many inner steps as you like. The model does not change."""
+
+    run: tyro.conf.Positional[Path]
+    """directory of the run"""
+    steps: int | None = None
+    """T, the number of inner steps, instead of the one it was trained with; 0 is no learning at test time"""
+    rate: float | None = None
+    """a fixed inner rate η instead of the one it was trained with"""
+    json: bool = False
+    """print JSON: accuracy, loss, inner_losses as [layer][t]"""
+
+
+def main(words: list[str], console: Console) -> int:
+    """Run the command; the exit code."""
+    arguments = tyro.cli(Arguments, args=words, prog="mttt evaluate")
+    recipe, data, model = load(Run.open(arguments.run))
+    self_check()
+    model = with_inner_loop(model, steps=arguments.steps, rate=arguments.rate)
+    batches = evaluation_batches(data.evaluation, recipe.evaluation_batch_size)
+    result = evaluate(model, batches, dtype=jnp.dtype(recipe.dtype))
+    layers = result.per_layer()
+    if arguments.json:
+        fields = {"accuracy": result.accuracy, "loss": result.loss, "images": result.images, "inner_losses": layers}
+        print(json.dumps(fields))
+        return 0
+    console.print(
+        f"accuracy {result.accuracy:.2%}  loss {result.loss:.4f}  on {result.images} {data.evaluation_name} images",
+        highlight=False,
+    )
+    if layers is None:
+        console.print("This mixer has no inner loop.")
+        return 0
+    table = Table(title="Inner loss: half the squared error of a token's reconstruction, mean over tokens and features")
+    table.add_column("layer", justify="right")
+    for t in range(len(layers[0])):
+        table.add_column(f"t = {t}", justify="right")
+    for number, losses in enumerate(layers, start=1):
+        table.add_row(str(number), *(f"{loss:.4f}" for loss in losses))
+    console.print(table)
+    return 0

@@ -1,0 +1,52 @@
+"""The command line: find the command, call it, turn what users can cause into one clear message."""
+
+import importlib
+import os
+import sys
+
+from rich.console import Console
+
+from mttt.version import __version__
+
+COMMANDS = {
+    "train": "train a model, or go on with a run",
+    "evaluate": "accuracy and inner losses of a trained model, for any number of inner steps",
+    "predict": "classify pictures with a trained model",
+    "presets": "list the presets",
+}
+
+
+def _usage() -> str:
+    commands = "\n".join(f"  {name:10}{about}" for name, about in COMMANDS.items())
+    return f"usage: mttt COMMAND …\n\n{commands}\n\nmttt COMMAND --help tells more; mttt --version is {__version__}."
+
+
+def main(words: list[str] | None = None) -> None:
+    """The program `mttt`."""
+    words = sys.argv[1:] if words is None else words
+    if not words or words[0] in ("-h", "--help"):
+        print(_usage())
+        sys.exit(0 if words else 2)
+    if words[0] == "--version":
+        print(f"mttt {__version__}")
+        sys.exit(0)
+    # Imports wait until here: --help and --version should not take the seconds that JAX does.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    from mttt.cli.arguments import UsageError, unknown
+    from mttt.outer import NotFinite, WrongNumbers
+    from mttt.runs import RunError
+
+    console = Console()
+    try:
+        if words[0] not in COMMANDS:
+            raise unknown("command", words[0], list(COMMANDS))
+        sys.exit(importlib.import_module(f"mttt.cli.{words[0]}").main(words[1:], console))
+    except (UsageError, RunError, ValueError) as error:
+        _fail(error, 2)
+    except (NotFinite, WrongNumbers) as error:
+        _fail(error, 1)
+
+
+def _fail(error: Exception, code: int) -> None:
+    print(f"mttt: {error}", file=sys.stderr)
+    sys.exit(code)

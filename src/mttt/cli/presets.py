@@ -1,0 +1,33 @@
+"""mttt presets"""
+
+from dataclasses import dataclass
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from mttt.recipes import DEFAULT, MIXERS, PRESETS
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """List the presets: recipes with names."""
+
+    mixers: bool = False
+    """list the mixers instead, for --model.mixer"""
+
+
+def main(words: list[str], console: Console) -> int:
+    """Run the command; the exit code."""
+    arguments = tyro.cli(Arguments, args=words, prog="mttt presets")
+    table = Table(box=None, padding=(0, 2))
+    table.add_column("mixer" if arguments.mixers else "preset", no_wrap=True)
+    table.add_column("what it is")
+    if arguments.mixers:
+        for name, kind in MIXERS.items():
+            table.add_row(name, (kind.__doc__ or "").strip())
+    else:
+        for name, preset in PRESETS.items():
+            table.add_row(name + (" (default)" if name == DEFAULT else ""), preset.about)
+    console.print(table)
+    return 0

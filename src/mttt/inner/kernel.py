@@ -1,0 +1,63 @@
+"""Learners without weights: the Nadaraya–Watson estimator (eq. 8), which is self-attention for one kernel (eq. 9)."""
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mttt.inner.learner import NonParametric
+
+
+class Kernel(eqx.Module):
+    """κ(x, x′) of two sets of points, as its logarithm so that no exponential overflows."""
+
+    @abc.abstractmethod
+    def log(self, queries: Float[Array, "m k"], points: Float[Array, "n k"]) -> Float[Array, "m n"]:
+        """log κ(queryᵢ, pointⱼ)."""
+
+
+class ExponentialKernel(Kernel):
+    """κ(x, x′) = exp(x·x′ · scale). With scale k^(−½) the estimator is softmax attention."""
+
+    scale: float | None = None
+
+    def log(self, queries: Float[Array, "m k"], points: Float[Array, "n k"]) -> Float[Array, "m n"]:
+        scale = queries.shape[1] ** -0.5 if self.scale is None else self.scale
+        return (queries @ points.T) * scale
+
+
+class GaussianKernel(Kernel):
+    """κ(x, x′) = exp(−‖x − x′‖² / 2h²), symmetric in its arguments. The bandwidth is h = k^¼ unless given."""
+
+    bandwidth: float | None = None
+
+    def log(self, queries: Float[Array, "m k"], points: Float[Array, "n k"]) -> Float[Array, "m n"]:
+        scale = queries.shape[1] ** -0.5 if self.bandwidth is None else self.bandwidth**-2
+        # ‖x‖² is the same for every point, and the estimator divides it out: leave it away.
+        return (queries @ points.T - 0.5 * jnp.sum(points**2, axis=1)[None, :]) * scale
+
+
+class Fitted(eqx.Module):
+    """The estimator with its data: a locally weighted average of the labels."""
+
+    kernel: Kernel
+    points: Float[Array, "n k"]
+    labels: Float[Array, "n k"]
+
+    def __call__(self, inputs: Float[Array, "m k"]) -> Float[Array, "m k"]:
+        return jax.nn.softmax(self.kernel.log(inputs, self.points), axis=1) @ self.labels
+
+
+class NadarayaWatson(NonParametric):
+    """Learns by heart: answers with the average of the labels, weighted by κ(x, xᵢ)."""
+
+    kernel: Kernel
+
+    def __init__(self, width: int, *, kernel: Kernel | None = None, key: PRNGKeyArray | None = None):
+        del width, key  # the signature of every learner; there is no W to shape or to draw
+        self.kernel = ExponentialKernel() if kernel is None else kernel
+
+    def fit(self, inputs: Float[Array, "n k"], labels: Float[Array, "n k"]) -> Fitted:
+        return Fitted(self.kernel, inputs, labels)

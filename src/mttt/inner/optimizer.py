@@ -1,0 +1,60 @@
+"""How the inner loop turns gradients into updates (eq. 2)."""
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, PyTree
+
+
+class Optimizer(eqx.Module):
+    """An update rule. It is a module, so its arrays (a learned rate, say) are trained by the outer loop."""
+
+    @abc.abstractmethod
+    def init(self, weights: PyTree[Array]) -> PyTree[Array]:
+        """What the rule carries from step to step."""
+
+    @abc.abstractmethod
+    def step(
+        self, gradient: PyTree[Array], state: PyTree[Array], weights: PyTree[Array], t: Int[Array, ""] | int
+    ) -> tuple[PyTree[Array], PyTree[Array]]:
+        """New weights and new state after step t = 0, 1, …"""
+
+
+class GradientDescent(Optimizer):
+    """W ← W − η∇ℓ. A number for η is fixed; an array is learned by the outer loop.
+
+    An array is one rate, shape (), or one for each step, shape (T,). A loop that is longer than the array goes on with
+    the last rate.
+    """
+
+    rate: float | Float[Array, ""] | Float[Array, " T"] = 1.0
+
+    def init(self, weights: PyTree[Array]) -> None:
+        return None
+
+    def step(
+        self, gradient: PyTree[Array], state: None, weights: PyTree[Array], t: Int[Array, ""] | int
+    ) -> tuple[PyTree[Array], None]:
+        rate = self.rate
+        if isinstance(rate, jax.Array) and rate.ndim == 1:
+            rate = rate[jnp.minimum(t, rate.shape[0] - 1)]
+        return jax.tree.map(lambda w, g: w - rate * g, weights, gradient), None
+
+
+class OptaxOptimizer(Optimizer):
+    """Any Optax transformation as the inner optimizer; its state is carried through the steps of one input."""
+
+    transformation: optax.GradientTransformation
+
+    def init(self, weights: PyTree[Array]) -> Any:
+        return self.transformation.init(weights)
+
+    def step(
+        self, gradient: PyTree[Array], state: Any, weights: PyTree[Array], t: Int[Array, ""] | int
+    ) -> tuple[PyTree[Array], Any]:
+        updates, state = self.transformation.update(gradient, state, weights)
+        return optax.apply_updates(weights, updates), state

@@ -1,0 +1,153 @@
+"""The paper's task: reconstruct each token x from φ(x) (eq. 1), without ever making the reconstruction.
+
+The loss needs only ‖o‖², o·x and ‖x‖² of the d-wide reconstruction o = γ⊙(y − ȳ)/σ + β, y = zG + b. With G and b
+centred over their d features and Γ = diag γ, all three are functions of the learner's answer z (k wide):
+
+    σ² = (zAzᵀ + 2z·c + e) / d                                s = (σ² + ε)^(−½)
+    ‖o‖² = s²(zBzᵀ + 2z·p + r) + 2s(z·q + t) + ‖β‖²
+    o·x = s(z·u + w) + β·x                                    u = GΓx, the "value" of the token; w = Γb·x
+
+where A = GGᵀ, c = Gb, e = ‖b‖², B = GΓ²Gᵀ, p = GΓ²b, r = ‖Γb‖², q = GΓβ, t = Γβ·b. So k + 2 numbers a token are
+computed once, however many steps follow. Without Decoder LN the same holds with s = Γ = 1, β = 0 and no centring.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mttt.inner.task import Problem, Task
+from mttt.nn.dense import Dense, fan_in_uniform, fan_out_uniform, wide
+from mttt.nn.norm import LayerNorm
+from mttt.nn.roles import Shared
+
+
+class Targets(NamedTuple):
+    """What the loss has to know of a token."""
+
+    value: Float[Array, "n k"]  # u
+    offset: Float[Array, " n"]  # w
+    constant: Float[Array, " n"]  # ½‖x‖² − β·x
+
+
+class Quadratic(eqx.Module):
+    """z ↦ zMzᵀ + 2z·v + m for every row z."""
+
+    matrix: Float[Array, "k k"]
+    vector: Float[Array, " k"]
+    number: Float[Array, ""]
+
+    def __init__(self, left: Float[Array, "k d"], right: Float[Array, " d"]):
+        """The squared norm of z·left + right."""
+        self.matrix = left @ left.T
+        self.vector = left @ right
+        self.number = right @ right
+
+    def __call__(self, z: Float[Array, "n k"]) -> Float[Array, " n"]:
+        return jnp.sum(z * (z @ self.matrix + 2 * self.vector[None, :]), axis=1) + self.number
+
+
+class PlainLoss(eqx.Module):
+    """½‖zG + b − x‖² / features of each row."""
+
+    output: Quadratic  # ‖o‖²
+    features: float
+
+    def __call__(self, z: Float[Array, "n k"], targets: Targets) -> Float[Array, " n"]:
+        agreement = jnp.sum(z * targets.value, axis=1) + targets.offset
+        return (0.5 * self.output(z) - agreement + targets.constant) / self.features
+
+    def slope(self, targets: Targets) -> Float[Array, "n k"]:
+        """The gradient at z = 0. Written out because XLA multiplies by zeros that it is told of."""
+        return (self.output.vector[None, :] - targets.value) / self.features
+
+
+class NormalisedLoss(eqx.Module):
+    """½‖LN(zG + b) − x‖² / features of each row."""
+
+    variance: Quadratic  # dσ²
+    scaled: Quadratic  # ‖Γ(y − ȳ)‖²
+    cross: Float[Array, " k"]  # q
+    cross_number: Float[Array, ""]  # t
+    shift_norm: Float[Array, ""]  # ‖β‖²
+    dim: int
+    eps: float
+    features: float
+
+    def __call__(self, z: Float[Array, "n k"], targets: Targets) -> Float[Array, " n"]:
+        s = jax.lax.rsqrt(self.variance(z) / self.dim + self.eps)
+        # s multiplies both Γβ·(y − ȳ), from ‖o‖²/2, and −Γx·(y − ȳ), from −o·x.
+        linear = jnp.sum(z * (self.cross[None, :] - targets.value), axis=1) + self.cross_number - targets.offset
+        loss = 0.5 * s**2 * self.scaled(z) + s * linear + 0.5 * self.shift_norm + targets.constant
+        return loss / self.features
+
+
+class Reconstruction(Task):
+    """ℓ = ½‖LN(g(f(φ(x)))) − x‖² / features, the mean over tokens.
+
+    `features` is k by default, as in the paper's release and so in its tables; 1 is the paper's eq. 1. The bias of g is
+    one vector for all heads. Without `decoder_norm` there is no LN.
+    """
+
+    phi: Dense
+    g: Float[Array, "k d"]
+    g_bias: Shared
+    decoder_norm: LayerNorm | None
+    features: float
+
+    def __init__(
+        self,
+        dim: int,
+        width: int,
+        *,
+        decoder_norm: bool = True,
+        features: float | None = None,
+        key: PRNGKeyArray,
+    ):
+        phi_key, g_key = jax.random.split(key)
+        self.phi = Dense(dim, width, key=phi_key, kernel_init=fan_in_uniform)
+        self.g = fan_out_uniform(g_key, (width, dim))
+        self.g_bias = Shared(jnp.zeros(dim))
+        self.decoder_norm = LayerNorm(dim) if decoder_norm else None
+        self.features = float(width) if features is None else float(features)
+
+    def __call__(self, tokens: Float[Array, "n d"]) -> Problem:
+        g, b = self.g, self.g_bias.value
+        labels = wide(self._values(tokens, g)) - (g @ b)[None, :]
+        norm = self.decoder_norm
+        if norm is None:
+            gamma, beta = jnp.ones_like(b), jnp.zeros_like(b)
+            losses = PlainLoss(Quadratic(g, b), self.features)
+            slope = losses.slope
+        else:
+            gamma, beta = norm.scale, norm.shift
+            g, b = g - jnp.mean(g, axis=1, keepdims=True), b - jnp.mean(b)
+            scaled = g * gamma[None, :], b * gamma
+            losses = NormalisedLoss(
+                variance=Quadratic(g, b),
+                scaled=Quadratic(*scaled),
+                cross=scaled[0] @ beta,
+                cross_number=scaled[1] @ beta,
+                shift_norm=beta @ beta,
+                dim=tokens.shape[1],
+                eps=norm.eps,
+                features=self.features,
+            )
+            slope = None
+        x = wide(tokens)
+        targets = Targets(
+            value=wide(self._values(tokens, g * gamma[None, :])),
+            offset=x @ (b * gamma),
+            constant=0.5 * jnp.sum(x**2, axis=1) - x @ beta,
+        )
+        return Problem(wide(self.phi(tokens)), targets, losses, labels, slope)
+
+    @staticmethod
+    def _values(tokens: Float[Array, "n d"], g: Float[Array, "k d"]) -> Float[Array, "n k"]:
+        return tokens @ g.astype(tokens.dtype).T
+
+    def report(self, losses: Float[Array, "*t"]) -> Float[Array, "*t"]:
+        """Half the squared error, averaged over tokens and over the d features."""
+        return losses * (self.features / self.g.shape[1])

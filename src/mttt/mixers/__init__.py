@@ -1,0 +1,6 @@
+"""Drop-in replacements for attention: (n, d) → (n, d)."""
+
+from mttt.mixers.attention import SelfAttention as SelfAttention
+from mttt.mixers.base import Mixed as Mixed, Mixer as Mixer
+from mttt.mixers.linear_attention import EluLinearAttention as EluLinearAttention, LinearAttention as LinearAttention
+from mttt.mixers.ttt import TTT as TTT, with_inner_loop as with_inner_loop

@@ -1,0 +1,87 @@
+"""Multi-head, once for all mixers.
+
+A mixer writes what one head does. Its parameters are stacked along a leading axis of H, but for those marked `Shared`;
+`over_heads` runs all heads at once and `Merge` is the projection h that adds their outputs up.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mttt.nn.dense import Dense, xavier_uniform
+from mttt.nn.roles import Shared
+
+M = TypeVar("M")
+R = TypeVar("R")
+
+
+def head_width(dim: int, heads: int) -> int:
+    """d/H, or an error that says what would work."""
+    if heads < 1 or dim % heads:
+        near = [h for h in range(1, dim + 1) if dim % h == 0]
+        near = sorted(sorted(near, key=lambda h: abs(h - heads))[:3])
+        raise ValueError(f"heads={heads} does not divide dim={dim}; try {', '.join(map(str, near))}")
+    return dim // heads
+
+
+def _is_shared(node: object) -> bool:
+    return isinstance(node, Shared)
+
+
+def stack_heads(make: Callable[[PRNGKeyArray], M], heads: int, *, key: PRNGKeyArray) -> M:
+    """One module a head, stacked; what is `Shared` is there once."""
+    stacked = eqx.filter_vmap(make)(jax.random.split(key, heads))
+    return jax.tree.map(lambda node: Shared(node.value[0]) if _is_shared(node) else node, stacked, is_leaf=_is_shared)
+
+
+def over_heads(head: Callable[[M], R], parts: M) -> R:
+    """`head` of every head's parts; results get a leading axis of H."""
+    axes = jax.tree.map(lambda node: None if _is_shared(node) else eqx.if_array(0), parts, is_leaf=_is_shared)
+    return eqx.filter_vmap(head, in_axes=(axes,))(parts)
+
+
+class Merge(eqx.Module):
+    """h: each head's features back to width d, summed over heads, plus one bias."""
+
+    weight: Float[Array, "heads k d"]
+    bias: Float[Array, " d"]
+
+    def __init__(self, weight: Float[Array, "heads k d"]):
+        self.weight = weight
+        self.bias = jnp.zeros(weight.shape[2])
+
+    def __call__(self, features: Float[Array, "heads n k"]) -> Float[Array, "n d"]:
+        merged = jnp.einsum("hnk,hkd->nd", features, self.weight.astype(features.dtype))
+        return merged + self.bias.astype(features.dtype)[None, :]
+
+
+class Views(eqx.Module):
+    """Queries, keys and values of attention layers. The heads are slices of d × d Xavier matrices."""
+
+    query: Dense
+    key: Dense
+    value: Dense
+
+    def __init__(self, dim: int, heads: int, *, key: PRNGKeyArray):
+        head_width(dim, heads)
+
+        def split(key: PRNGKeyArray) -> Dense:
+            whole = Dense(dim, dim, key=key)
+            weight = whole.weight.reshape(dim, heads, -1).transpose(1, 0, 2)
+            return eqx.tree_at(lambda d: (d.weight, d.bias), whole, (weight, whole.bias.reshape(heads, -1)))
+
+        self.query, self.key, self.value = map(split, jax.random.split(key, 3))
+
+    def __call__(self, tokens: Float[Array, "n d"]) -> tuple[Float[Array, "n k"], ...]:
+        return self.query(tokens), self.key(tokens), self.value(tokens)
+
+
+def attention_parts(dim: int, heads: int, *, key: PRNGKeyArray) -> tuple[Views, Merge]:
+    """What every attention layer consists of."""
+    views_key, merge_key = jax.random.split(key)
+    views = Views(dim, heads, key=views_key)
+    return views, Merge(xavier_uniform(merge_key, (dim, dim)).reshape(heads, -1, dim))

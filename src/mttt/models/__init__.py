@@ -1,0 +1,18 @@
+"""Models around mixers."""
+
+from mttt.models.block import Block as Block
+from mttt.models.embed import (
+    LearnedPositions as LearnedPositions,
+    Patches as Patches,
+    SinCosPositions as SinCosPositions,
+)
+from mttt.models.vit import (
+    MICRO_L as MICRO_L,
+    MICRO_M as MICRO_M,
+    MICRO_S as MICRO_S,
+    SMALL as SMALL,
+    TINY as TINY,
+    Size as Size,
+    Traced as Traced,
+    ViT as ViT,
+)

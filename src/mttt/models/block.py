@@ -1,0 +1,47 @@
+"""A transformer block around any mixer."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mttt.mixers import Mixed, Mixer
+from mttt.nn import Dense, LayerNorm
+from mttt.nn.dense import gelu
+
+
+class MLP(eqx.Module):
+    """The block's second half: each token for itself."""
+
+    up: Dense
+    down: Dense
+
+    def __init__(self, dim: int, factor: int, *, key: PRNGKeyArray):
+        bias_init = jax.nn.initializers.normal(1e-6)
+        up, down = jax.random.split(key)
+        self.up = Dense(dim, factor * dim, key=up, bias_init=bias_init)
+        self.down = Dense(factor * dim, dim, key=down, bias_init=bias_init)
+
+    def __call__(self, tokens: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        return self.down(gelu(self.up(tokens)))
+
+
+class Block(eqx.Module):
+    """x + mixer(LN(x)), then x + MLP(LN(x)). Which mixer it is, the block does not ask."""
+
+    mixer_norm: LayerNorm
+    mixer: Mixer
+    mlp_norm: LayerNorm
+    mlp: MLP
+
+    def __init__(self, mixer: Mixer | Any, dim: int, *, mlp_factor: int = 4, key: PRNGKeyArray):
+        self.mixer_norm = LayerNorm(dim)
+        self.mixer = mixer
+        self.mlp_norm = LayerNorm(dim)
+        self.mlp = MLP(dim, mlp_factor, key=key)
+
+    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
+        mixed = self.mixer(self.mixer_norm(tokens), key=key, trace=trace)
+        tokens = tokens + mixed.tokens
+        return Mixed(tokens + self.mlp(self.mlp_norm(tokens)), mixed.losses)

@@ -1,0 +1,71 @@
+"""From an image to tokens."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mttt.nn import Dense
+
+
+class Patches(eqx.Module):
+    """Cut the image into p × p patches (p = 1: pixels) and embed each by one affine map."""
+
+    dense: Dense
+    patch: int = eqx.field(static=True)
+
+    def __init__(self, patch: int, channels: int, dim: int, *, key: PRNGKeyArray):
+        self.dense = Dense(patch * patch * channels, dim, key=key)
+        self.patch = patch
+
+    def __call__(self, image: Float[Array, "h w c"]) -> Float[Array, "n d"]:
+        height, width, channels = image.shape
+        rows, columns = grid((height, width), self.patch)
+        pieces = image.reshape(rows, self.patch, columns, self.patch, channels).transpose(0, 2, 1, 3, 4)
+        return self.dense(pieces.reshape(rows * columns, -1))
+
+
+def grid(size: tuple[int, int], patch: int) -> tuple[int, int]:
+    """Rows and columns of patches in an image of this height and width."""
+    height, width = size
+    if patch < 1 or height % patch or width % patch or not height or not width:
+        sides = [p for p in range(1, min(size) + 1) if height % p == 0 and width % p == 0]
+        raise ValueError(
+            f"patch={patch} does not divide an image of {height}×{width}; try {', '.join(map(str, sides))}"
+        )
+    return height // patch, width // patch
+
+
+class SinCosPositions(eqx.Module):
+    """Fixed 2-D sine and cosine positions: a quarter of the features each for sin x, cos x, sin y, cos y."""
+
+    rows: int = eqx.field(static=True)
+    columns: int = eqx.field(static=True)
+    dim: int = eqx.field(static=True)
+
+    def __init__(self, rows: int, columns: int, dim: int, *, key: PRNGKeyArray):
+        del key  # nothing to draw
+        if dim % 4:
+            raise ValueError(f"dim={dim}: sin-cos positions need a multiple of 4; try {dim + 4 - dim % 4}")
+        self.rows, self.columns, self.dim = rows, columns, dim
+
+    def __call__(self) -> Float[Array, "n d"]:
+        quarter = self.dim // 4
+        frequencies = 10_000.0 ** (-np.arange(quarter) / max(quarter - 1, 1))
+        y, x = np.mgrid[: self.rows, : self.columns]
+        angles = [axis.reshape(-1, 1) * frequencies[None, :] for axis in (x, y)]
+        features = [f(angle) for angle in angles for f in (np.sin, np.cos)]
+        return jnp.asarray(np.concatenate(features, axis=1), dtype=float)
+
+
+class LearnedPositions(eqx.Module):
+    """One trained vector a position, drawn from N(0, 1/√d)."""
+
+    table: Float[Array, "n d"]
+
+    def __init__(self, rows: int, columns: int, dim: int, *, key: PRNGKeyArray):
+        self.table = jax.random.normal(key, (rows * columns, dim)) * dim**-0.5
+
+    def __call__(self) -> Float[Array, "n d"]:
+        return self.table

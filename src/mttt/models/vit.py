@@ -1,0 +1,131 @@
+"""The vision transformer of Beyer et al. (2022), around any mixer, from patches or from pixels."""
+
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mttt.mixers import Mixer
+from mttt.models.block import Block
+from mttt.models.embed import LearnedPositions, Patches, SinCosPositions, grid
+from mttt.nn import Dense, LayerNorm
+from mttt.nn.dense import wide
+
+
+class Size(NamedTuple):
+    """Width d, number of blocks, heads."""
+
+    dim: int
+    depth: int
+    heads: int
+
+
+TINY = Size(192, 12, 3)
+SMALL = Size(384, 12, 6)
+# For CPUs: minutes instead of days.
+MICRO_S = Size(48, 2, 2)
+MICRO_M = Size(64, 4, 2)
+MICRO_L = Size(96, 6, 3)
+
+
+@runtime_checkable
+class MakeMixer(Protocol):
+    """Draws one mixer; mixer classes are their own makers."""
+
+    def __call__(self, dim: int, heads: int, *, key: PRNGKeyArray) -> Mixer: ...
+
+
+@runtime_checkable
+class MakePositions(Protocol):
+    """Draws the positions of a grid of tokens; position classes are their own makers."""
+
+    def __call__(
+        self, rows: int, columns: int, dim: int, *, key: PRNGKeyArray
+    ) -> SinCosPositions | LearnedPositions: ...
+
+
+class Traced(NamedTuple):
+    """Logits, and the inner losses of each layer and head at t = 0 … T (None for mixers without an inner loop)."""
+
+    logits: Float[Array, " classes"]
+    losses: Float[Array, "depth heads T+1"] | None
+
+
+class ViT(eqx.Module):
+    """Pre-LN blocks, final LN, mean over tokens, dense + tanh, and a head that starts at zero.
+
+    One image (height, width, channels) with values in [−1, 1] gives the logits of its classes. The image's dtype is the
+    dtype of computation; parameters, statistics, inner loops and logits stay float32.
+    """
+
+    embed: Patches
+    positions: SinCosPositions | LearnedPositions
+    blocks: Block  # every array has a leading axis of depth
+    norm: LayerNorm
+    pre_logits: Dense
+    head: Dense
+    image_shape: tuple[int, int, int] = eqx.field(static=True)
+    remat: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        image_shape: tuple[int, int, int],
+        classes: int,
+        *,
+        size: Size,
+        patch: int,
+        mixer: MakeMixer,
+        positions: MakePositions = SinCosPositions,
+        remat: bool = False,
+        key: PRNGKeyArray,
+    ):
+        """`remat` recomputes each block in the backward pass: less memory for more time."""
+        height, width, channels = image_shape
+        dim, depth, heads = size
+        if depth < 1 or classes < 1:
+            raise ValueError(f"depth={depth}, classes={classes}: a model needs at least one block and one class")
+        embed_key, position_key, blocks_key, pre_key, head_key = jax.random.split(key, 5)
+        self.embed = Patches(patch, channels, dim, key=embed_key)
+        self.positions = positions(*grid((height, width), patch), dim, key=position_key)
+
+        def make_block(key: PRNGKeyArray) -> Block:
+            mixer_key, mlp_key = jax.random.split(key)
+            return Block(mixer(dim, heads, key=mixer_key), dim, key=mlp_key)
+
+        self.blocks = eqx.filter_vmap(make_block)(jax.random.split(blocks_key, depth))
+        self.norm = LayerNorm(dim)
+        self.pre_logits = Dense(dim, dim, key=pre_key)
+        self.head = Dense(dim, classes, key=head_key, kernel_init=jax.nn.initializers.zeros)
+        self.image_shape = image_shape
+        self.remat = remat
+
+    def __call__(self, image: Float[Array, "h w c"], *, key: PRNGKeyArray | None = None) -> Float[Array, " classes"]:
+        """Logits. With a key, random mini-batches of the inner loops are random; without, they are fixed."""
+        return self._run(image, key, trace=False).logits
+
+    def trace(self, image: Float[Array, "h w c"], *, key: PRNGKeyArray | None = None) -> Traced:
+        """Logits, and what the inner loops did."""
+        return self._run(image, key, trace=True)
+
+    @property
+    def depth(self) -> int:
+        return self.blocks.mlp.up.bias.shape[0]
+
+    def _run(self, image: Float[Array, "h w c"], key: PRNGKeyArray | None, trace: bool) -> Traced:
+        if image.shape != self.image_shape:
+            raise ValueError(f"image of shape {image.shape}; this model was built for {self.image_shape}")
+        tokens = self.embed(image)
+        tokens = tokens + self.positions().astype(tokens.dtype)
+        arrays, rest = eqx.partition(self.blocks, eqx.is_array)
+
+        def run_block(tokens, xs):
+            arrays, key = xs
+            return eqx.combine(arrays, rest)(tokens, key=key, trace=trace)
+
+        body = jax.checkpoint(run_block) if self.remat else run_block
+        keys = None if key is None else jax.random.split(key, self.depth)
+        tokens, losses = jax.lax.scan(body, tokens, (arrays, keys))
+        features = jnp.mean(wide(self.norm(tokens)), axis=0, keepdims=True)
+        return Traced(self.head(jnp.tanh(self.pre_logits(features)))[0], losses)

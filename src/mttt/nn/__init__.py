@@ -1,0 +1,5 @@
+"""The few layers everything else is made of. Parameters are float32; the tokens' dtype is the compute dtype."""
+
+from mttt.nn.dense import Dense as Dense, project as project
+from mttt.nn.norm import LayerNorm as LayerNorm
+from mttt.nn.roles import Frozen as Frozen, Shared as Shared, trainable as trainable

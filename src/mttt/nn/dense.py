@@ -1,0 +1,51 @@
+"""Affine maps of tokens."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+xavier_uniform = jax.nn.initializers.xavier_uniform()
+fan_in_uniform = jax.nn.initializers.variance_scaling(1.0, "fan_in", "uniform")
+fan_out_uniform = jax.nn.initializers.variance_scaling(1.0, "fan_out", "uniform")
+
+
+def project(tokens: Float[Array, "n i"], weight: Float[Array, "i o"]) -> Float[Array, "n o"]:
+    """Multiply in the tokens' dtype, whatever dtype the parameter is stored in.
+
+    This is all of mixed precision: feed bfloat16 tokens and every large matmul is bfloat16.
+    """
+    return tokens @ weight.astype(tokens.dtype)
+
+
+class Dense(eqx.Module):
+    """x ↦ xA + b for tokens as rows."""
+
+    weight: Float[Array, "i o"]
+    bias: Float[Array, " o"]
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        *,
+        key: PRNGKeyArray,
+        kernel_init: jax.nn.initializers.Initializer = xavier_uniform,
+        bias_init: jax.nn.initializers.Initializer = jax.nn.initializers.zeros,
+    ):
+        kernel_key, bias_key = jax.random.split(key)
+        self.weight = kernel_init(kernel_key, (inputs, outputs))
+        self.bias = bias_init(bias_key, (outputs,))
+
+    def __call__(self, tokens: Float[Array, "n i"]) -> Float[Array, "n o"]:
+        return project(tokens, self.weight) + self.bias.astype(tokens.dtype)[None, :]
+
+
+def gelu(tokens: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    """The tanh form, which the paper's release uses."""
+    return jax.nn.gelu(tokens, approximate=True)
+
+
+def wide(tokens: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """At least float32: for statistics and for the inner loop, which must not lose small updates."""
+    return tokens if tokens.dtype.itemsize >= 4 else tokens.astype(jnp.float32)

@@ -1,0 +1,28 @@
+"""Layer normalisation."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from mttt.nn.dense import wide
+
+
+class LayerNorm(eqx.Module):
+    """Normalise each token over its features, then scale and shift. Statistics are float32 at least."""
+
+    scale: Float[Array, " d"]
+    shift: Float[Array, " d"]
+    eps: float = eqx.field(static=True)
+
+    def __init__(self, dim: int, *, eps: float = 1e-6):
+        self.scale = jnp.ones(dim)
+        self.shift = jnp.zeros(dim)
+        self.eps = eps
+
+    def __call__(self, tokens: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        x = wide(tokens)
+        centred = x - jnp.mean(x, axis=1, keepdims=True)
+        variance = jnp.mean(centred**2, axis=1, keepdims=True)
+        out = centred * jax.lax.rsqrt(variance + self.eps)
+        return (out * self.scale[None, :] + self.shift[None, :]).astype(tokens.dtype)

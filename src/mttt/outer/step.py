@@ -1,0 +1,63 @@
+"""One step of the outer loop."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+
+from mttt.data import Batch
+from mttt.nn import trainable
+from mttt.outer.loss import Score, outer_loss
+from mttt.outer.state import NEVER, State
+
+
+def train_step(
+    state: State,
+    batch: Batch,
+    *,
+    optimizer: optax.GradientTransformation,
+    dtype: jnp.dtype | type = jnp.float32,
+    accumulate: int = 1,
+) -> State:
+    """Exact gradient of ℒ_T through the inner loops, one update.
+
+    With `accumulate` = a, the batch goes through the model in a parts, one after the other, and their gradients are
+    averaged: the same step in less memory.
+    """
+    size = batch.labels.shape[0]
+    if size % accumulate:
+        raise ValueError(f"accumulate={accumulate} does not divide a batch of {size}")
+    params, rest = eqx.partition(state.model, trainable(state.model))
+    key = jax.random.fold_in(state.key, state.step)
+
+    def gradient(part: Batch, key):
+        def loss(params):
+            return outer_loss(eqx.combine(params, rest), part, dtype=dtype, key=key)
+
+        (_, scored), grads = jax.value_and_grad(loss, has_aux=True)(params)
+        return grads, scored
+
+    if accumulate == 1:
+        grads, scored = gradient(batch, key)
+    else:
+        parts = jax.tree.map(lambda a: a.reshape(accumulate, size // accumulate, *a.shape[1:]), batch)
+        keys = jax.random.split(key, accumulate)
+        first = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(gradient, *_first((parts, keys))))
+        add = lambda total, xs: (jax.tree.map(jnp.add, total, gradient(*xs)), None)  # noqa: E731
+        (grads, scored), _ = jax.lax.scan(add, first, (parts, keys))
+        grads = jax.tree.map(lambda g: g / accumulate, grads)
+
+    updates, optimizer_state = optimizer.update(grads, state.optimizer_state, params)
+    model = eqx.combine(optax.apply_updates(params, updates), rest)
+    ok = jnp.isfinite(scored.loss) & jnp.isfinite(optax.global_norm(grads))
+    broken = jnp.where((state.broken == NEVER) & ~ok, state.step, state.broken)
+    totals = Score(*map(jnp.add, state.totals, scored))
+    return eqx.tree_at(
+        lambda s: (s.model, s.optimizer_state, s.step, s.totals, s.broken),
+        state,
+        (model, optimizer_state, state.step + 1, totals, broken),
+    )
+
+
+def _first(tree):
+    return jax.tree.map(lambda a: a[0], tree)

@@ -1,0 +1,56 @@
+"""From a recipe to a run, and from a run back to a model."""
+
+import equinox as eqx
+import jax
+from jaxtyping import PRNGKeyArray
+
+from mttt.data import DataSet, training_batches
+from mttt.models import ViT
+from mttt.outer import Evaluation, Observer, Plan, State, Training, self_check, train
+from mttt.recipes.codec import decode
+from mttt.recipes.recipe import Recipe
+from mttt.runs import Run, RunError
+
+
+def initial_state(recipe: Recipe, data: DataSet, plan: Plan) -> State:
+    """The state before the first step, a function of the recipe alone."""
+
+    def make(key: PRNGKeyArray) -> State:
+        model_key, state_key = jax.random.split(key)
+        optimizer, _ = recipe.build_optimizer(plan)
+        return State(recipe.model.build(data, key=model_key), optimizer, key=state_key)
+
+    return eqx.filter_jit(make)(jax.random.key(recipe.seed))
+
+
+def launch(recipe: Recipe, data: DataSet, run: Run, observer: Observer) -> Evaluation:
+    """Train a run to its end, from where it is, and write its result."""
+    self_check()
+    plan = recipe.plan(data)
+    optimizer, rate = recipe.build_optimizer(plan)
+    training = Training(optimizer, rate, data, plan, run, observer)
+    batches = training_batches(data.train, plan.batch_size, seed=recipe.seed)
+    evaluation = train(training, initial_state(recipe, data, plan), batches)
+    run.finish(
+        {
+            "step": plan.steps,
+            "accuracy": evaluation.accuracy,
+            "loss": evaluation.loss,
+            "inner_losses": evaluation.per_layer(),
+            "images": evaluation.images,
+        }
+    )
+    return evaluation
+
+
+def load(run: Run) -> tuple[Recipe, DataSet, ViT]:
+    """The recipe, the data and the model of a run's newest checkpoint."""
+    recipe: Recipe = decode(run.recipe)
+    data = recipe.data.load()
+    like = initial_state(recipe, data, recipe.plan(data))
+    with run.checkpoints() as checkpoints:
+        step = checkpoints.latest()
+        if step is None:
+            raise RunError(f"{run.path} has no checkpoint yet; train it first: mttt train --run {run.path}")
+        state, _ = checkpoints.restore(step, like)
+    return recipe, data, state.model

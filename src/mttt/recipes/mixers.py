@@ -1,0 +1,156 @@
+"""Recipes of mixers: the rows of the paper's tables, and what else the parts can be put together to."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
+
+from mttt.inner import (
+    Batching,
+    ExponentialKernel,
+    FullBatch,
+    GaussianKernel,
+    LinearLearner,
+    MiniBatches,
+    MLPLearner,
+    NadarayaWatson,
+    Reconstruction,
+    zero_linear,
+)
+from mttt.mixers import TTT, EluLinearAttention, LinearAttention, SelfAttention
+from mttt.models.vit import MakeMixer
+from mttt.nn import Frozen
+from mttt.recipes.check import positive
+from mttt.recipes.inner import FixedRate, InnerOptimizer
+
+Normalisation = Literal["release", "paper"]
+
+
+def _features(normalisation: Normalisation) -> float | None:
+    """What the inner loss is divided by besides n; None is the width of a head."""
+    return None if normalisation == "release" else 1.0
+
+
+def _batching(kind: Literal["full", "mini"], steps: int) -> Batching:
+    return FullBatch(steps) if kind == "full" else MiniBatches(steps)
+
+
+@dataclass(frozen=True)
+class MTTTLinear:
+    """MTTT-Linear: a linear learner from W₀ = 0, no Decoder LN. With T = 1 it is linear attention."""
+
+    steps: int = 1
+    """T, the number of inner steps; 0 is no learning at test time"""
+    batching: Literal["full", "mini"] = "full"
+    """full: every step sees all tokens; mini: a random split into T mini-batches, one step each"""
+    optimizer: InnerOptimizer = field(default_factory=FixedRate)
+    """how the inner loop descends"""
+    train_initial: bool = False
+    """learn W₀ in the outer loop instead of W₀ = 0"""
+    decoder_norm: bool = False
+    """Decoder LN: normalise the reconstruction"""
+    normalisation: Normalisation = "release"
+    """inner loss divided by n·d/H as in the paper's release, or by n as in its eq. 1"""
+
+    def __post_init__(self):
+        _batching(self.batching, self.steps)
+
+    def build(self) -> MakeMixer:
+        return partial(
+            TTT,
+            learner=LinearLearner if self.train_initial else zero_linear,
+            task=partial(Reconstruction, decoder_norm=self.decoder_norm, features=_features(self.normalisation)),
+            optimizer=partial(self.optimizer.build, self.steps),
+            batching=_batching(self.batching, self.steps),
+        )
+
+
+@dataclass(frozen=True)
+class MTTTMLP:
+    """MTTT-MLP: the learner is a neural network with one hidden layer."""
+
+    steps: int = 1
+    """T, the number of inner steps; 0 is no learning at test time"""
+    batching: Literal["full", "mini"] = "full"
+    """full: every step sees all tokens; mini: a random split into T mini-batches, one step each"""
+    optimizer: InnerOptimizer = field(default_factory=FixedRate)
+    """how the inner loop descends"""
+    train_initial: bool = True
+    """learn W₀ in the outer loop; otherwise it stays as it was drawn"""
+    decoder_norm: bool = True
+    """Decoder LN: normalise the reconstruction"""
+    factor: int = 4
+    """width of the hidden layer, in widths of a head"""
+    normalisation: Normalisation = "release"
+    """inner loss divided by n·d/H as in the paper's release, or by n as in its eq. 1"""
+
+    def __post_init__(self):
+        positive(factor=self.factor)
+        _batching(self.batching, self.steps)
+
+    def build(self) -> MakeMixer:
+        def learner(width: int, *, key):
+            drawn = MLPLearner(width, factor=self.factor, key=key)
+            return drawn if self.train_initial else Frozen(drawn)
+
+        return partial(
+            TTT,
+            learner=learner,
+            task=partial(Reconstruction, decoder_norm=self.decoder_norm, features=_features(self.normalisation)),
+            optimizer=partial(self.optimizer.build, self.steps),
+            batching=_batching(self.batching, self.steps),
+        )
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """TTT with the Nadaraya–Watson estimator. With the exponential kernel it is self-attention."""
+
+    kernel: Literal["exponential", "gaussian"] = "gaussian"
+    """exponential is asymmetric in its arguments through φ and ψ; gaussian is symmetric"""
+
+    def build(self) -> MakeMixer:
+        kernel = ExponentialKernel() if self.kernel == "exponential" else GaussianKernel()
+        return partial(
+            TTT,
+            learner=partial(NadarayaWatson, kernel=kernel),
+            task=partial(Reconstruction, decoder_norm=False),
+        )
+
+
+@dataclass(frozen=True)
+class Attention:
+    """Self-attention."""
+
+    def build(self) -> MakeMixer:
+        return SelfAttention
+
+
+@dataclass(frozen=True)
+class IdentityLinearAttention:
+    """Linear attention with identity map."""
+
+    normalisation: Normalisation = "release"
+    """divide by n·d/H as in the paper's release, or by n as in its appendix A"""
+
+    def build(self) -> MakeMixer:
+        return partial(LinearAttention, features=_features(self.normalisation))
+
+
+@dataclass(frozen=True)
+class EluAttention:
+    """Linear attention of Katharopoulos et al.: features elu + 1, data-dependent normaliser."""
+
+    def build(self) -> MakeMixer:
+        return EluLinearAttention
+
+
+Mixer = MTTTMLP | MTTTLinear | Kernel | Attention | IdentityLinearAttention | EluAttention
+
+MIXERS: dict[str, type] = {
+    "mttt-mlp": MTTTMLP,
+    "mttt-linear": MTTTLinear,
+    "kernel": Kernel,
+    "self-attention": Attention,
+    "linear-attention": IdentityLinearAttention,
+    "elu-linear-attention": EluAttention,
+}

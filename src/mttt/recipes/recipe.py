@@ -1,0 +1,197 @@
+"""A recipe: everything that decides a training, as plain frozen data."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+
+from mttt.data import DataSet, load_digits
+from mttt.models import MICRO_L, MICRO_M, MICRO_S, SMALL, TINY, LearnedPositions, SinCosPositions, Size, ViT
+from mttt.outer import Plan, outer_optimizer, schedule
+from mttt.recipes.check import fraction, not_negative, positive
+from mttt.recipes.mixers import MTTTMLP, Mixer
+
+SIZES: dict[str, Size] = {
+    "micro-s": MICRO_S,
+    "micro-m": MICRO_M,
+    "micro-l": MICRO_L,
+    "tiny": TINY,
+    "small": SMALL,
+}
+
+
+@dataclass(frozen=True)
+class Digits:
+    """The handwritten digits that ship with the package: 8×8 pixels, 1437 images to train on, 360 to test on."""
+
+    holdout: float = 0.0
+    """evaluate on this part of the training images, held out, instead of on the test images: for choosing a recipe"""
+
+    def __post_init__(self):
+        fraction(holdout=self.holdout)
+
+    def load(self) -> DataSet:
+        return load_digits(holdout=self.holdout)
+
+
+Data = Digits  # a union, once there are more
+
+DATA: dict[str, type] = {"digits": Digits}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A vision transformer."""
+
+    size: Literal["micro-s", "micro-m", "micro-l", "tiny", "small"] = "micro-m"
+    """width × blocks × heads: micro-s 48×2×2, micro-m 64×4×2, micro-l 96×6×3, tiny 192×12×3, small 384×12×6"""
+    dim: int | None = None
+    """width d instead of the size's"""
+    depth: int | None = None
+    """number of blocks instead of the size's"""
+    heads: int | None = None
+    """number of heads instead of the size's"""
+    patch: int = 1
+    """side of a patch; 1 makes every pixel a token"""
+    positions: Literal["sincos", "learned"] = "learned"
+    """fixed 2-D sines and cosines, or learned vectors"""
+    remat: bool = False
+    """recompute each block in the backward pass: less memory, more time"""
+    mixer: Mixer = field(default_factory=MTTTMLP)
+    """what mixes the tokens"""
+
+    def __post_init__(self):
+        for name in ("dim", "depth", "heads"):
+            if (value := getattr(self, name)) is not None:
+                positive(**{name: value})
+        positive(patch=self.patch)
+
+    def build(self, data: DataSet, *, key: jax.Array) -> ViT:
+        size = SIZES[self.size]
+        return ViT(
+            data.image_shape,
+            len(data.classes),
+            size=Size(self.dim or size.dim, self.depth or size.depth, self.heads or size.heads),
+            patch=self.patch,
+            mixer=self.mixer.build(),
+            positions=SinCosPositions if self.positions == "sincos" else LearnedPositions,
+            remat=self.remat,
+            key=key,
+        )
+
+
+@dataclass(frozen=True)
+class OuterAdam:
+    """Adam, clipped, with decoupled weight decay on kernels, linear warm-up, cosine to 0."""
+
+    rate: float = 1e-3
+    """peak rate"""
+    warmup: float = 0.1
+    """part of the training in which the rate rises from 0 to its peak"""
+    decay: float = 1e-4
+    """part of a kernel that a step takes away at the peak rate"""
+    clip: float = 1.0
+    """largest global norm of the gradient"""
+    b1: float = 0.9
+    """memory of the first moment"""
+    b2: float = 0.999
+    """memory of the second moment"""
+    bfloat16_moment: bool = False
+    """keep the first moment in bfloat16"""
+
+    def __post_init__(self):
+        positive(rate=self.rate, clip=self.clip)
+        not_negative(decay=self.decay)
+        fraction(warmup=self.warmup, b1=self.b1, b2=self.b2)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that decides a training."""
+
+    data: Data = field(default_factory=Digits)
+    """what to learn from"""
+    model: Model = field(default_factory=Model)
+    """what learns"""
+    optimizer: OuterAdam = field(default_factory=OuterAdam)
+    """how the outer loop learns"""
+    epochs: float = 30.0
+    """passes over the training images"""
+    batch_size: int = 64
+    """images a step"""
+    accumulate: int = 1
+    """send each batch through the model in this many parts: less memory"""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """dtype of computation; parameters and inner loops stay float32"""
+    seed: int = 0
+    """of initial weights, order and randomness"""
+    log_every: int = 10
+    """steps between lines of training metrics"""
+    evaluate_every: float = 1.0
+    """epochs between evaluations"""
+    checkpoint_every: float = 1.0
+    """epochs between checkpoints"""
+    evaluation_batch_size: int = 128
+    """images at a time in evaluation"""
+
+    def __post_init__(self):
+        positive(
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            accumulate=self.accumulate,
+            log_every=self.log_every,
+            evaluate_every=self.evaluate_every,
+            checkpoint_every=self.checkpoint_every,
+            evaluation_batch_size=self.evaluation_batch_size,
+        )
+        not_negative(seed=self.seed)
+        if self.batch_size % self.accumulate:
+            raise ValueError(f"accumulate={self.accumulate} does not divide batch_size={self.batch_size}")
+
+    def plan(self, data: DataSet) -> Plan:
+        """The recipe in steps, for this data."""
+        images = len(data.train)
+        if self.batch_size > images:
+            raise ValueError(f"batch_size={self.batch_size}: there are {images} training images")
+        per_epoch = images / self.batch_size
+
+        def in_steps(epochs: float) -> int:
+            return max(1, round(epochs * per_epoch))
+
+        return Plan(
+            steps=max(1, int(self.epochs * per_epoch)),
+            batch_size=self.batch_size,
+            evaluation_batch_size=self.evaluation_batch_size,
+            accumulate=self.accumulate,
+            dtype=jnp.dtype(self.dtype),
+            log_every=self.log_every,
+            evaluate_every=in_steps(self.evaluate_every),
+            checkpoint_every=in_steps(self.checkpoint_every),
+        )
+
+    def build_optimizer(self, plan: Plan) -> tuple[optax.GradientTransformation, optax.Schedule]:
+        o = self.optimizer
+        rate = schedule(peak=o.rate, warmup=min(round(o.warmup * plan.steps), plan.steps - 1), steps=plan.steps)
+        return (
+            outer_optimizer(
+                rate,
+                peak=o.rate,
+                decay=o.decay,
+                clip=o.clip,
+                b1=o.b1,
+                b2=o.b2,
+                bfloat16_moment=o.bfloat16_moment,
+            ),
+            rate,
+        )
+
+    def check(self, data: DataSet) -> None:
+        """Raise a ValueError with the reason if this cannot be built and run; nothing is computed."""
+        plan = self.plan(data)
+        self.build_optimizer(plan)
+        model = eqx.filter_eval_shape(self.model.build, data, key=jax.random.key(0))
+        image = jax.ShapeDtypeStruct(data.image_shape, plan.dtype)
+        eqx.filter_eval_shape(lambda model, image: model.trace(image, key=jax.random.key(0)), model, image)

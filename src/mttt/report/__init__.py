@@ -1,0 +1,3 @@
+"""Pictures and tables from what runs wrote."""
+
+from mttt.report.figures import draw_figures as draw_figures

@@ -1,0 +1,85 @@
+"""Pictures of a run, from what the run wrote."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mttt.runs import Record, Run
+
+
+def draw_figures(run: Run) -> list[Path]:
+    """Learning curves, and the inner losses of each layer; nothing without matplotlib."""
+    try:
+        import matplotlib
+    except ImportError:
+        return []
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure
+
+    training, evaluations = run.metrics.read("train"), run.metrics.read("evaluation")
+    drawings: dict[str, Callable[[Any], None]] = {
+        "learning-curves.png": lambda figure: _learning_curves(figure, training, evaluations)
+    }
+    if evaluations and evaluations[-1]["inner_losses"]:
+        drawings["inner-losses.png"] = lambda figure: _inner_losses(figure, evaluations)
+    run.figures.mkdir(exist_ok=True)
+    paths = []
+    for name, draw in drawings.items():
+        figure = Figure(layout="constrained")
+        draw(figure)
+        path = run.figures / name
+        beside = path.with_name(f".{name}")
+        figure.savefig(beside, dpi=150, format="png")
+        beside.replace(path)
+        paths.append(path)
+    return paths
+
+
+def _learning_curves(figure: Any, training: list[Record], evaluations: list[Record]) -> None:
+    figure.set_size_inches(9, 3.8)
+    for axes, what in zip(figure.subplots(1, 2), ("loss", "accuracy"), strict=True):
+        for records, label, style in ((training, "training", "-"), (evaluations, "evaluation", "o-")):
+            xs, ys = [r["epoch"] for r in records], [r[what] for r in records]
+            axes.plot(xs, ys, style, label=label, markersize=3, linewidth=1.2, alpha=0.6 if label == "training" else 1)
+        axes.set_xlabel("epoch")
+        axes.set_ylabel("cross entropy" if what == "loss" else "accuracy")
+        axes.grid(alpha=0.3)
+        axes.legend()
+        if what == "accuracy":
+            axes.set_ylim(0, 1.02)
+            axes.set_title(f"at the end: {evaluations[-1]['accuracy']:.1%}", fontsize=10)
+
+
+def _inner_losses(figure: Any, evaluations: list[Record]) -> None:
+    """The paper's figure 1 (right) for every layer: ℓ(W_t) at t = 0 … T over the epochs of the outer loop."""
+    layers = len(evaluations[-1]["inner_losses"])
+    steps = len(evaluations[-1]["inner_losses"][0])
+    columns = min(layers, 4)
+    rows = -(-layers // columns)
+    figure.set_size_inches(3.2 * columns + 0.8, 2.8 * rows + 0.5)
+    grid = figure.subplots(rows, columns, sharex=True, squeeze=False).flat
+    import matplotlib
+
+    colours = matplotlib.colormaps["viridis"]
+    for layer, axes in enumerate(grid):
+        if layer >= layers:
+            axes.set_visible(False)
+            continue
+        for t in range(steps):
+            xs = [r["epoch"] for r in evaluations]
+            ys = [r["inner_losses"][layer][t] for r in evaluations]
+            axes.plot(
+                xs,
+                ys,
+                "o-",
+                markersize=2.5,
+                linewidth=1.2,
+                label=f"t = {t}",
+                color=colours(0.85 * t / max(steps - 1, 1)),
+            )
+        axes.set_title(f"layer {layer + 1}", fontsize=10)
+        axes.grid(alpha=0.3)
+    first = figure.axes[0]
+    first.legend(fontsize=8)
+    figure.supxlabel("epoch of the outer loop", fontsize=10)
+    figure.supylabel("inner loss ½(x̂ − x)²,\nmean over tokens and features", fontsize=9)

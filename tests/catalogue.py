@@ -1,0 +1,159 @@
+"""Every learner, task, optimizer, batching and mixer, once; tests run properties over the products of these lists."""
+
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+import mttt
+
+N, DIM, HEADS, WIDTH = 7, 12, 2, 6
+
+
+class Stranger(eqx.Module):
+    """A learner that the library does not know. It mixes tokens; it has a scalar, an integer array and a function."""
+
+    inside: eqx.nn.Linear
+    gate: jax.Array
+    order: jax.Array
+    activation: object
+
+    def __init__(self, width: int, *, key):
+        self.inside = eqx.nn.Linear(width, width, key=key)
+        self.gate = jnp.asarray(0.3)
+        self.order = jnp.arange(width)[::-1]
+        self.activation = jnp.tanh
+
+    def __call__(self, inputs):
+        mixed = inputs + self.gate * jnp.mean(inputs, axis=0, keepdims=True)
+        return self.activation(jax.vmap(self.inside)(mixed))[:, self.order]
+
+
+class Denoising(mttt.Task):
+    """A task of a user: predict a fixed random projection of the token, with absolute errors."""
+
+    inside: jax.Array
+    target: jax.Array
+
+    def __init__(self, dim: int, width: int, *, key):
+        a, b = jax.random.split(key)
+        self.inside = jax.random.normal(a, (dim, width)) * dim**-0.5
+        self.target = jax.random.normal(b, (dim, width)) * dim**-0.5
+
+    def __call__(self, tokens):
+        def losses(answers, targets):
+            return jnp.sum(jnp.sqrt(1 + (answers - targets) ** 2), axis=1)
+
+        return mttt.Problem(tokens @ self.inside, tokens @ self.target, losses)
+
+    def report(self, losses):
+        return losses
+
+
+def frozen_mlp(width: int, *, key):
+    return mttt.Frozen(mttt.MLPLearner(width, factor=2, key=key))
+
+
+PARAMETRIC = {
+    "linear": mttt.LinearLearner,
+    "zero-linear": mttt.zero_linear,
+    "mlp": mttt.MLPLearner,
+    "frozen-mlp": frozen_mlp,
+    "stranger": Stranger,
+}
+NON_PARAMETRIC = {
+    "exponential": mttt.NadarayaWatson,
+    "gaussian": partial(mttt.NadarayaWatson, kernel=mttt.GaussianKernel()),
+}
+LEARNERS = PARAMETRIC | NON_PARAMETRIC
+TASKS = {
+    "plain": partial(mttt.Reconstruction, decoder_norm=False),
+    "normalised": mttt.Reconstruction,
+    "paper": partial(mttt.Reconstruction, features=1.0),
+    "own": Denoising,
+}
+OPTIMIZERS = {
+    "fixed": mttt.GradientDescent,
+    "learned": lambda: mttt.GradientDescent(jnp.asarray(0.5)),
+    "per-step": lambda: mttt.GradientDescent(jnp.linspace(1.0, 0.5, 3)),
+    "optax": lambda: mttt.OptaxOptimizer(optax.sgd(0.3, momentum=0.9)),
+}
+BATCHINGS = {"full": mttt.FullBatch, "mini": mttt.MiniBatches}
+
+
+def ttt(learner="mlp", task="normalised", optimizer="fixed", batching="full", steps=1):
+    return partial(
+        mttt.TTT,
+        learner=LEARNERS[learner],
+        task=TASKS[task],
+        optimizer=OPTIMIZERS[optimizer],
+        batching=BATCHINGS[batching](steps),
+    )
+
+
+MIXERS = {
+    "mttt-linear": ttt("zero-linear", "plain"),
+    "mttt-mlp": ttt(),
+    "mttt-mlp-t3": ttt(steps=3),
+    "mttt-mlp-sgd3": ttt(batching="mini", steps=3),
+    "ttt-kernel": ttt("gaussian", "plain"),
+    "self-attention": mttt.SelfAttention,
+    "linear-attention": mttt.LinearAttention,
+    "elu-linear-attention": mttt.EluLinearAttention,
+}
+
+
+def shake(tree, scale=0.3, seed=7):
+    """The same tree with noise on every inexact array: no bias, scale or shift is what it is initialised to."""
+    rng = np.random.default_rng(seed)
+    return jax.tree.map(
+        lambda leaf: (
+            leaf + jnp.asarray(scale * rng.normal(size=leaf.shape), leaf.dtype) if eqx.is_inexact_array(leaf) else leaf
+        ),
+        tree,
+    )
+
+
+def tokens(n=N, dim=DIM, seed=1, batch=()):
+    """Random tokens, drawn by NumPy: nothing to compile."""
+    return jnp.asarray(np.random.default_rng(seed).normal(size=(*batch, n, dim)), float)
+
+
+def build(make, *arguments):
+    """A module with its noise. Drawing is compiled as one program."""
+    return shake(eqx.filter_jit(lambda key: make(*arguments, key=key))(jax.random.key(0)))
+
+
+def fully_optimised(function):
+    """Compiled as users compile it."""
+
+    def call(*arguments):
+        arrays, rest = eqx.partition(arguments, eqx.is_array)
+        options = {"xla_backend_optimization_level": 3}
+        run = jax.jit(lambda arrays: function(*eqx.combine(arrays, rest)), compiler_options=options)
+        return run(arrays)
+
+    return call
+
+
+def to_float64(tree):
+    """The same numbers in float64."""
+    return jax.tree.map(lambda a: a.astype(jnp.float64) if eqx.is_inexact_array(a) else a, tree)
+
+
+def relative_error(got, expected):
+    """The largest difference over all arrays, relative to each array's largest value.
+
+    An array that should be all zeros has only rounding errors in it, so no array counts as smaller than a tenth of the
+    largest.
+    """
+    got, expected = (jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array)) for tree in (got, expected))
+    assert [a.shape for a in got] == [a.shape for a in expected]
+    sizes = [float(jnp.max(jnp.abs(a), initial=0)) for a in expected]
+    scale = max(sizes, default=0.0)
+    gaps = [float(jnp.max(jnp.abs(a - b.astype(a.dtype)), initial=0)) for a, b in zip(got, expected, strict=True)]
+    assert all(gap == gap for gap in gaps), "NaN"
+    return max((gap / max(size, scale / 10, 1e-30) for gap, size in zip(gaps, sizes, strict=True)), default=0.0)

@@ -1,0 +1,55 @@
+"""Update rules."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+
+import mttt
+from catalogue import WIDTH, relative_error, tokens
+from inner.test_loop import make
+
+
+def trained(optimizer, steps=3):
+    learner, task, _ = make("mlp", "normalised")
+    train = eqx.filter_jit(mttt.inner_loop)
+    return train(learner, task, optimizer, mttt.FullBatch(steps), tokens()).learner
+
+
+def test_optax_descent_is_descent(float64):
+    got = trained(mttt.OptaxOptimizer(optax.sgd(0.5)))
+    assert relative_error(got, trained(mttt.GradientDescent(0.5))) < 1e-12
+
+
+def test_optax_state_is_carried_through_the_steps(float64):
+    """Momentum, written by hand."""
+    learner, task, _ = make("mlp", "normalised")
+    x = tokens()
+    problem = task(x)
+    velocity = jax.tree.map(jnp.zeros_like, learner)
+    slope = jax.jit(jax.grad(lambda f: jnp.mean(problem.losses(f(problem.inputs), problem.targets))))
+    for _ in range(3):
+        gradient = slope(learner)
+        velocity = jax.tree.map(lambda v, g: 0.9 * v + g, velocity, gradient)
+        learner = jax.tree.map(lambda w, v: w - 0.5 * v, learner, velocity)
+    assert relative_error(trained(mttt.OptaxOptimizer(optax.sgd(0.5, momentum=0.9))), learner) < 1e-11
+
+
+def test_one_rate_for_each_step(float64):
+    rates = jnp.array([1.0, 0.25, 0.5])
+    learner, task, _ = make("mlp", "normalised")
+    x = tokens()
+    for rate in [*rates, rates[-1]]:  # a longer loop goes on with the last rate
+        one_step = eqx.filter_jit(mttt.inner_loop)
+        learner = one_step(learner, task, mttt.GradientDescent(rate), mttt.FullBatch(1), x).learner
+    assert relative_error(trained(mttt.GradientDescent(rates), steps=4), learner) < 1e-12
+
+
+def test_learned_rates_get_gradients_and_fixed_ones_are_not_parameters():
+    def outer(optimizer):
+        return jnp.sum(trained(optimizer)(tokens()[:, :WIDTH]) ** 2)
+
+    gradient = eqx.filter_grad(outer)(mttt.GradientDescent(jnp.full(3, 0.5)))
+    assert gradient.rate.shape == (3,)
+    assert bool(jnp.all(gradient.rate != 0))
+    assert jax.tree.leaves(eqx.filter(mttt.GradientDescent(0.5), eqx.is_array)) == []

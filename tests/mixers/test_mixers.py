@@ -1,0 +1,101 @@
+"""Every mixer: shapes, dtypes, heads, batches, and the numbers of the compiler."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import pytest
+
+import mttt
+from catalogue import DIM, HEADS, MIXERS, N, build, fully_optimised, relative_error, to_float64, tokens
+
+
+def make(name, dim=DIM, heads=HEADS):
+    return build(MIXERS[name], dim, heads)
+
+
+@pytest.mark.parametrize("name", MIXERS)
+def test_shapes_and_trace(name):
+    mixer = make(name)
+    mixed = eqx.filter_jit(lambda m, x: m(x, trace=True))(mixer, tokens())
+    assert mixed.tokens.shape == (N, DIM)
+    assert mixed.tokens.dtype == jnp.float32
+    if isinstance(mixer, mttt.TTT) and name != "ttt-kernel":
+        assert mixed.losses.shape == (HEADS, mixer.batching.steps + 1)
+    else:
+        assert mixed.losses is None, "a mixer without an inner loop has no trace"
+    untraced = eqx.filter_eval_shape(lambda m, x: m(x), mixer, tokens())
+    assert untraced.losses is None, "losses cost a forward pass: only if asked for"
+
+
+@pytest.mark.parametrize("name", MIXERS)
+def test_bfloat16_tokens_are_mixed_in_bfloat16(name):
+    mixer, x = make(name, 16, 2), tokens(32, 16)
+    mix = eqx.filter_jit(lambda m, x: m(x, trace=True))
+    half, full = mix(mixer, x.astype(jnp.bfloat16)), mix(mixer, x)
+    assert half.tokens.dtype == jnp.bfloat16
+    assert relative_error(half.tokens.astype(jnp.float32), full.tokens) < 0.05
+    if half.losses is not None:  # the inner loop itself is float32
+        assert half.losses.dtype == jnp.float32
+        assert relative_error(half.losses, full.losses) < 0.02
+
+
+@pytest.mark.parametrize("name", MIXERS)
+def test_vmap_is_a_loop_and_permuted_tokens_permute_the_output(name):
+    mixer, x = make(name), tokens(batch=(3,))
+    mix = eqx.filter_jit(lambda m, x: m(x).tokens)
+    batched = eqx.filter_jit(lambda m, x: jax.vmap(lambda one: m(one).tokens)(x))(mixer, x)
+    one_by_one = jnp.stack([mix(mixer, one) for one in x])
+    assert relative_error(batched, one_by_one) < 1e-5
+    if "sgd" not in name:  # a split into mini-batches is by position
+        order = jax.random.permutation(jax.random.key(2), N)
+        assert relative_error(mix(mixer, x[0][order]), one_by_one[0][order]) < 1e-5
+
+
+@pytest.mark.parametrize("batch", [64, 256])
+@pytest.mark.parametrize("name", MIXERS)
+def test_compiled_numbers_are_right(name, batch):
+    """Jitted = unjitted = float64, output and gradient, at batches that threads share: compilers were wrong there."""
+    mixer, x = make(name, 16, 2), tokens(16, 16, batch=(batch,))
+
+    def gradient(variables):
+        def outer(variables):
+            mixer, x = variables
+            out = jax.vmap(lambda one: mixer(one).tokens)(x)
+            return jnp.sum(jnp.sin(out)), out
+
+        (_, out), grads = eqx.filter_value_and_grad(outer, has_aux=True)(variables)
+        return out, grads
+
+    jitted = fully_optimised(gradient)((mixer, x))
+    assert relative_error(jitted, gradient((mixer, x))) < 1e-4
+    with jax.enable_x64(True):
+        exact = eqx.filter_jit(gradient)(to_float64((mixer, x)))
+        assert relative_error(to_float64(jitted), exact) < 1e-4
+
+
+def test_heads_must_divide_the_width():
+    with pytest.raises(ValueError, match=r"heads=5 does not divide dim=192; try 3, 4, 6"):
+        mttt.SelfAttention(192, 5, key=jax.random.key(0))
+
+
+def test_the_bias_of_g_is_one_vector_for_all_heads():
+    mixer = make("mttt-mlp")
+    assert mixer.task.g_bias.value.shape == (DIM,)
+    assert mixer.task.g.shape == (HEADS, DIM // HEADS, DIM)
+    assert mixer.merge.bias.shape == (DIM,)
+    assert mixer.task.decoder_norm.scale.shape == (HEADS, DIM)
+
+
+def test_heads_are_independent_inner_loops():
+    """Two heads are two layers of one head each, added up; h's bias counts once."""
+    mixer, x = make("mttt-mlp"), tokens()
+
+    def only(head):
+        is_shared = lambda node: isinstance(node, mttt.Shared)  # noqa: E731
+        cut = lambda node: node[head : head + 1] if eqx.is_array(node) else node  # noqa: E731
+        one = jax.tree.map(cut, mixer, is_leaf=is_shared)
+        return eqx.tree_at(lambda m: m.merge.bias, one, mixer.merge.bias)
+
+    mix = eqx.filter_jit(lambda m, x: m(x).tokens)
+    both = sum(mix(only(head), x) for head in range(HEADS)) - mixer.merge.bias[None, :]
+    assert relative_error(mix(mixer, x), both) < 1e-5

@@ -1,0 +1,187 @@
+"""The vision transformer."""
+
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import mttt
+from catalogue import MIXERS, fully_optimised, relative_error, shake, to_float64, ttt
+from mttt.models.embed import grid
+
+SIZE = mttt.Size(16, 3, 2)
+
+
+def make(mixer="mttt-mlp", shape=(6, 4, 3), patch=2, **options):
+    make_mixer = MIXERS[mixer] if isinstance(mixer, str) else mixer
+    vit = partial(mttt.ViT, shape, 5, size=SIZE, patch=patch, mixer=make_mixer, **options)
+    return shake(_drawn(vit), scale=0.1)
+
+
+def _drawn(vit):
+    return eqx.filter_jit(lambda key: vit(key=key))(jax.random.key(0))
+
+
+def images(shape=(6, 4, 3), batch=()):
+    return jnp.asarray(np.random.default_rng(1).uniform(-1, 1, (*batch, *shape)), float)
+
+
+@pytest.mark.parametrize(
+    ("size", "patch", "positions", "mixer", "millions"),
+    [
+        (mttt.SMALL, 16, mttt.SinCosPositions, mttt.SelfAttention, "22.1"),
+        (mttt.SMALL, 16, mttt.SinCosPositions, MIXERS["mttt-linear"], "22.1"),
+        (mttt.SMALL, 16, mttt.SinCosPositions, MIXERS["mttt-mlp"], "24.6"),
+        (mttt.TINY, 1, mttt.LearnedPositions, mttt.LinearAttention, "5.6"),
+        (mttt.TINY, 1, mttt.LearnedPositions, MIXERS["mttt-linear"], "5.6"),
+        (mttt.TINY, 1, mttt.LearnedPositions, MIXERS["mttt-mlp"], "6.8"),
+        (mttt.SMALL, 1, mttt.LearnedPositions, mttt.LinearAttention, "21.8"),
+    ],
+)
+def test_parameters_are_the_papers(size, patch, positions, mixer, millions):
+    build = partial(mttt.ViT, (224, 224, 3), 1000, size=size, patch=patch, mixer=mixer, positions=positions)
+    model = eqx.filter_eval_shape(build, key=jax.random.key(0))
+    without_positions = eqx.tree_at(lambda m: m.positions, model, None)
+    count = sum(leaf.size for leaf in jax.tree.leaves(without_positions) if isinstance(leaf, jax.ShapeDtypeStruct))
+    assert f"{count / 1e6:.1f}" == millions
+
+
+@pytest.mark.parametrize("shape", [(6, 4, 3), (4, 4, 1), (2, 8, 2)])
+@pytest.mark.parametrize("positions", [mttt.SinCosPositions, mttt.LearnedPositions])
+@pytest.mark.parametrize("patch", [1, 2])
+def test_any_image_that_the_patch_divides(shape, positions, patch):
+    model = eqx.filter_eval_shape(lambda: make(shape=shape, patch=patch, positions=positions))
+    logits = eqx.filter_eval_shape(lambda model, image: model(image), model, jax.ShapeDtypeStruct(shape, jnp.float32))
+    assert logits.shape == (5,)
+
+
+def test_a_patch_that_does_not_divide_the_image_is_refused():
+    with pytest.raises(ValueError, match="patch=4 does not divide an image of 6×4; try 1, 2"):
+        make(patch=4)
+    with pytest.raises(ValueError, match="this model was built for"):
+        eqx.filter_eval_shape(lambda: make()(images((6, 6, 3))))
+    with pytest.raises(ValueError, match="patch=0"):
+        grid((4, 4), 0)
+
+
+def test_patches_are_cut_as_they_lie_in_the_image():
+    image = np.arange(6 * 4 * 3, dtype=np.float32).reshape(6, 4, 3)
+    embed = mttt.models.Patches(2, 3, 12, key=jax.random.key(0))
+    identity = eqx.tree_at(lambda e: e.dense.weight, embed, jnp.eye(12))
+    expected = [image[r : r + 2, c : c + 2].reshape(-1) for r in (0, 2, 4) for c in (0, 2)]
+    np.testing.assert_array_equal(identity(jnp.asarray(image)), np.stack(expected))
+
+
+def test_trace_has_the_losses_of_every_layer_head_and_step():
+    model, image = make("mttt-mlp-t3"), images()
+    traced = eqx.filter_jit(lambda m, x: m.trace(x))(model, image)
+    assert traced.losses.shape == (3, 2, 4)
+    assert relative_error(traced.logits, eqx.filter_jit(lambda m, x: m(x))(model, image)) < 1e-5
+    assert eqx.filter_eval_shape(lambda: make("self-attention").trace(image)).losses is None
+
+
+def test_the_trace_is_half_the_mean_squared_error():
+    """The logged number, by hand, for the first layer of a model that does not learn at test time."""
+    model, image = mttt.with_inner_loop(make(), steps=0), images()
+    traced = eqx.filter_jit(lambda m, x: m.trace(x))(model, image)
+    block = jax.tree.map(lambda a: a[0] if eqx.is_array(a) else a, model.blocks)
+    x = block.mixer_norm(model.embed(image) + model.positions())
+    for head in range(2):
+        is_shared = lambda node: isinstance(node, mttt.Shared)  # noqa: E731
+        pick = lambda a, head=head: a[head] if eqx.is_array(a) else a  # noqa: E731
+        task, learner = (jax.tree.map(pick, t, is_leaf=is_shared) for t in (block.mixer.task, block.mixer.learner))
+        reconstruction = task.decoder_norm(learner(task.phi(x)) @ task.g + task.g_bias.value[None, :])
+        expected = jnp.mean((reconstruction - x) ** 2) / 2
+        assert abs(float(traced.losses[0, head, 0] - expected)) < 1e-5
+
+
+def test_steps_and_rate_can_change_without_retraining():
+    model, image = make(), images()
+    run = eqx.filter_jit(lambda m, x: m.trace(x))
+    outputs = {steps: run(mttt.with_inner_loop(model, steps=steps), image) for steps in (0, 1, 2, 4)}
+    assert relative_error(outputs[1], run(model, image)) == 0
+    for steps, traced in outputs.items():
+        assert traced.losses.shape == (3, 2, steps + 1)
+        assert relative_error(traced.losses[0, :, :1], outputs[4].losses[0, :, :1]) < 1e-6
+    still = run(mttt.with_inner_loop(model, steps=2, rate=0.0), image)
+    assert relative_error(still.logits, outputs[0].logits) < 1e-6
+    learned = make(ttt(optimizer="per-step", steps=3))
+    assert (
+        relative_error(
+            run(mttt.with_inner_loop(learned, rate=0.0), image).logits,
+            run(mttt.with_inner_loop(learned, steps=0), image).logits,
+        )
+        < 1e-6
+    )
+
+
+def test_a_key_makes_mini_batches_random():
+    model, image = make("mttt-mlp-sgd3"), images()
+    run = eqx.filter_jit(lambda key: model(image, key=key))
+    assert (run(None) == run(None)).all()
+    assert (run(jax.random.key(1)) == run(jax.random.key(1))).all()
+    assert (run(jax.random.key(1)) != run(jax.random.key(2))).any()
+
+
+@pytest.mark.parametrize("mixer", ["mttt-mlp-sgd3", "self-attention"])
+def test_rematerialisation_changes_no_number(mixer):
+    image = images()
+
+    def gradient(remat):
+        model = make(mixer, remat=remat)
+        return eqx.filter_jit(eqx.filter_grad(lambda m: jnp.sum(jnp.sin(m(image)))))(model)
+
+    plain, remat = gradient(False), gradient(True)
+    same = jax.tree.map(
+        lambda a, b: bool(jnp.allclose(a, b, rtol=1e-4, atol=1e-6)), *map(jax.tree.leaves, (plain, remat))
+    )
+    assert all(same)
+
+
+def test_the_scan_over_blocks_is_a_loop(float64):
+    @eqx.filter_jit
+    def by_hand(model, image):
+        tokens = model.embed(image) + model.positions()
+        for layer in range(3):
+            block = jax.tree.map(lambda a, layer=layer: a[layer] if eqx.is_array(a) else a, model.blocks)
+            tokens = block(tokens).tokens
+        features = jnp.tanh(model.pre_logits(jnp.mean(model.norm(tokens), axis=0, keepdims=True)))
+        return model.head(features)[0]
+
+    model, image = make(), images()
+    assert relative_error(eqx.filter_jit(model)(image), by_hand(model, image)) < 1e-11
+
+
+def test_bfloat16_images_give_float32_logits():
+    model, image = make(), images()
+    run = eqx.filter_jit(model)
+    half = run(image.astype(jnp.bfloat16))
+    assert half.dtype == jnp.float32
+    assert relative_error(half, run(image)) < 0.1
+
+
+@pytest.mark.parametrize("batch", [64, 256])
+def test_compiled_numbers_are_right(batch):
+    """Jitted = unjitted = float64 for the whole model, loss and gradient."""
+    model, x = make(shape=(4, 4, 1), patch=1), images((4, 4, 1), batch=(batch,))
+
+    def gradient(model, x):
+        return eqx.filter_value_and_grad(lambda m: jnp.mean(jnp.sin(5 * jax.vmap(m)(x))))(model)
+
+    jitted = fully_optimised(gradient)(model, x)
+    assert relative_error(jitted, gradient(model, x)) < 1e-3
+    with jax.enable_x64(True):
+        exact = eqx.filter_jit(gradient)(*to_float64((model, x)))
+        assert relative_error(to_float64(jitted), exact) < 1e-3
+
+
+def test_sincos_positions_tell_places_apart():
+    positions = np.asarray(mttt.SinCosPositions(3, 5, 16, key=jax.random.key(0))())
+    assert positions.shape == (15, 16)
+    distances = np.linalg.norm(positions[:, None] - positions[None], axis=2)
+    assert distances[~np.eye(15, dtype=bool)].min() > 0.1
+    with pytest.raises(ValueError, match="multiple of 4; try 20"):
+        mttt.SinCosPositions(2, 2, 18, key=jax.random.key(0))
