@@ -15,7 +15,7 @@ class PlainReconstruction(mttt.Task):
         task = self.inner
 
         def losses(answers, targets):
-            output = answers @ task.g + task.g_bias.value[None, :]
+            output = answers @ task.g.weight + task.g.bias.value[None, :]
             if task.decoder_norm is not None:
                 centred = output - jnp.mean(output, axis=1, keepdims=True)
                 sigma = jnp.sqrt(jnp.mean(centred**2, axis=1, keepdims=True) + task.decoder_norm.eps)
@@ -23,7 +23,7 @@ class PlainReconstruction(mttt.Task):
             return 0.5 * jnp.sum((output - targets) ** 2, axis=1) / task.features
 
         inputs = tokens @ task.phi.weight + task.phi.bias[None, :]
-        labels = (tokens - task.g_bias.value[None, :]) @ task.g.T
+        labels = (tokens - task.g.bias.value[None, :]) @ task.g.weight.T
         return mttt.Problem(inputs, tokens, losses, labels)
 
     def report(self, losses):

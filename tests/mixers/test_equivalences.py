@@ -15,8 +15,8 @@ from mttt.nn import Dense
 
 def as_attention(layer: mttt.TTT, kind):
     """The attention layer that a TTT layer is equal to: φ, ψ, θ_g are key, query and value, value bias −θ_g·b_g."""
-    value_weight = jnp.swapaxes(layer.task.g, 1, 2)
-    value_bias = -jnp.einsum("hkd,d->hk", layer.task.g, layer.task.g_bias.value)
+    value_weight = jnp.swapaxes(layer.task.g.weight, 1, 2)
+    value_bias = -jnp.einsum("hkd,d->hk", layer.task.g.weight, layer.task.g.bias.value)
     attention = kind(DIM, HEADS, key=jax.random.key(9))
     value = eqx.tree_at(lambda d: (d.weight, d.bias), attention.views.value, (value_weight, value_bias))
     return eqx.tree_at(

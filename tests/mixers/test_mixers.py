@@ -80,8 +80,8 @@ def test_heads_must_divide_the_width():
 
 def test_the_bias_of_g_is_one_vector_for_all_heads():
     mixer = make("mttt-mlp")
-    assert mixer.task.g_bias.value.shape == (DIM,)
-    assert mixer.task.g.shape == (HEADS, DIM // HEADS, DIM)
+    assert mixer.task.g.bias.value.shape == (DIM,)
+    assert mixer.task.g.weight.shape == (HEADS, DIM // HEADS, DIM)
     assert mixer.merge.bias.shape == (DIM,)
     assert mixer.task.decoder_norm.scale.shape == (HEADS, DIM)
 

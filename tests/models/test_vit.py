@@ -93,7 +93,7 @@ def test_the_trace_is_half_the_mean_squared_error():
         is_shared = lambda node: isinstance(node, mttt.Shared)  # noqa: E731
         pick = lambda a, head=head: a[head] if eqx.is_array(a) else a  # noqa: E731
         task, learner = (jax.tree.map(pick, t, is_leaf=is_shared) for t in (block.mixer.task, block.mixer.learner))
-        reconstruction = task.decoder_norm(learner(task.phi(x)) @ task.g + task.g_bias.value[None, :])
+        reconstruction = task.decoder_norm(learner(task.phi(x)) @ task.g.weight + task.g.bias.value[None, :])
         expected = jnp.mean((reconstruction - x) ** 2) / 2
         assert abs(float(traced.losses[0, head, 0] - expected)) < 1e-5
 

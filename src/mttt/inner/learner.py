@@ -11,6 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, PyTree
 
 
@@ -49,7 +50,7 @@ class Zeros(eqx.Module):
         """The gradient of W at W = 0, given the cotangent of the answers. The answers themselves are never used."""
         with jax.ensure_compile_time_eval():
             answers = self.materialise(inputs.dtype)(jnp.ones((2, inputs.shape[1]), inputs.dtype))
-        if not isinstance(answers, jax.core.Tracer) and np.any(np.asarray(answers)):
+        if not isinstance(answers, Tracer) and np.any(np.asarray(answers)):
             raise ValueError(
                 f"Zeros needs a learner that answers 0 when W is 0; {type(self.structure).__name__} does not. "
                 "Use the learner itself, or Frozen(learner) for a W₀ that stays fixed."

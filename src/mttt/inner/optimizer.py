@@ -1,6 +1,7 @@
 """How the inner loop turns gradients into updates (eq. 2)."""
 
 import abc
+from contextlib import AbstractContextManager
 from typing import Any
 
 import equinox as eqx
@@ -45,16 +46,23 @@ class GradientDescent(Optimizer):
         return jax.tree.map(lambda w, g: w - rate * g, weights, gradient), None
 
 
+def _promotion() -> AbstractContextManager[None]:
+    """Optax promotes dtypes implicitly; our callers may forbid that."""
+    return jax.numpy_dtype_promotion("standard")
+
+
 class OptaxOptimizer(Optimizer):
     """Any Optax transformation as the inner optimizer; its state is carried through the steps of one input."""
 
     transformation: optax.GradientTransformation
 
     def init(self, weights: PyTree[Array]) -> Any:
-        return self.transformation.init(weights)
+        with _promotion():
+            return self.transformation.init(weights)
 
     def step(
         self, gradient: PyTree[Array], state: Any, weights: PyTree[Array], t: Int[Array, ""] | int
     ) -> tuple[PyTree[Array], Any]:
-        updates, state = self.transformation.update(gradient, state, weights)
-        return optax.apply_updates(weights, updates), state
+        with _promotion():
+            updates, state = self.transformation.update(gradient, state, weights)
+            return optax.apply_updates(weights, updates), state

@@ -84,6 +84,17 @@ class NormalisedLoss(eqx.Module):
         return loss / self.features
 
 
+class Decoder(eqx.Module):
+    """g: from the learner's width back to the token's. All heads share the bias."""
+
+    weight: Float[Array, "k d"]
+    bias: Shared
+
+    def __init__(self, width: int, dim: int, *, key: PRNGKeyArray):
+        self.weight = fan_out_uniform(key, (width, dim))
+        self.bias = Shared(jnp.zeros(dim))
+
+
 class Reconstruction(Task):
     """ℓ = ½‖LN(g(f(φ(x)))) − x‖² / features, the mean over tokens.
 
@@ -92,8 +103,7 @@ class Reconstruction(Task):
     """
 
     phi: Dense
-    g: Float[Array, "k d"]
-    g_bias: Shared
+    g: Decoder
     decoder_norm: LayerNorm | None
     features: float
 
@@ -108,13 +118,12 @@ class Reconstruction(Task):
     ):
         phi_key, g_key = jax.random.split(key)
         self.phi = Dense(dim, width, key=phi_key, kernel_init=fan_in_uniform)
-        self.g = fan_out_uniform(g_key, (width, dim))
-        self.g_bias = Shared(jnp.zeros(dim))
+        self.g = Decoder(width, dim, key=g_key)
         self.decoder_norm = LayerNorm(dim) if decoder_norm else None
         self.features = float(width) if features is None else float(features)
 
     def __call__(self, tokens: Float[Array, "n d"]) -> Problem:
-        g, b = self.g, self.g_bias.value
+        g, b = self.g.weight, self.g.bias.value
         labels = wide(self._values(tokens, g)) - (g @ b)[None, :]
         norm = self.decoder_norm
         if norm is None:
@@ -150,4 +159,4 @@ class Reconstruction(Task):
 
     def report(self, losses: Float[Array, "*t"]) -> Float[Array, "*t"]:
         """Half the squared error, averaged over tokens and over the d features."""
-        return losses * (self.features / self.g.shape[1])
+        return losses * (self.features / self.g.weight.shape[1])

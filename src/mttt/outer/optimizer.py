@@ -11,7 +11,12 @@ def kernels(tree: PyTree) -> PyTree:
 
     Biases, scales, shifts, positions and rates have other names, and do not decay.
     """
-    return jax.tree_util.tree_map_with_path(lambda path, _: getattr(path[-1], "name", None) == "weight", tree)
+
+    def is_kernel(path, _):
+        last = path[-1]  # a field of a module, or a key of a dictionary
+        return "weight" in (getattr(last, "name", None), getattr(last, "key", None))
+
+    return jax.tree_util.tree_map_with_path(is_kernel, tree)
 
 
 def schedule(*, peak: float, warmup: int, steps: int) -> optax.Schedule:

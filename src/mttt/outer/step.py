@@ -49,7 +49,7 @@ def train_step(
 
     updates, optimizer_state = optimizer.update(grads, state.optimizer_state, params)
     model = eqx.combine(optax.apply_updates(params, updates), rest)
-    ok = jnp.isfinite(scored.loss) & jnp.isfinite(optax.global_norm(grads))
+    ok = jnp.isfinite(scored.loss) & jnp.isfinite(optax.tree.norm(grads))
     broken = jnp.where((state.broken == NEVER) & ~ok, state.step, state.broken)
     totals = Score(*map(jnp.add, state.totals, scored))
     return eqx.tree_at(

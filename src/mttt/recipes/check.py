@@ -3,21 +3,21 @@
 import math
 
 
-def positive(**values: float) -> None:
+def positive(**values: float | int) -> None:
     """Every value is finite and above 0."""
     for name, value in values.items():
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"{name}={value}: must be a finite number above 0")
 
 
-def not_negative(**values: float) -> None:
+def not_negative(**values: float | int) -> None:
     """Every value is finite and 0 or more."""
     for name, value in values.items():
         if not (math.isfinite(value) and value >= 0):
             raise ValueError(f"{name}={value}: must be a finite number, 0 or more")
 
 
-def fraction(**values: float) -> None:
+def fraction(**values: float | int) -> None:
     """Every value is in [0, 1)."""
     for name, value in values.items():
         if not 0 <= value < 1:

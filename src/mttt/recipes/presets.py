@@ -19,7 +19,7 @@ PRESETS: dict[str, Preset] = {
             data=Digits(),
             model=Model(size="micro-m", depth=3, patch=2, mixer=MTTTMLP()),
             optimizer=OuterAdam(rate=2e-3),
-            epochs=30,
+            epochs=30.0,
             batch_size=32,
         ),
         "MTTT-MLP on handwritten digits",

@@ -1,0 +1,153 @@
+"""The program, and what it says to mistakes."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from cli.harness import TINY, mttt
+from mttt.cli import train
+from mttt.cli.arguments import UsageError
+from mttt.data import load_digits
+from mttt.recipes import MIXERS, PRESETS, UNIONS, decode, differences, encode
+from mttt.version import __version__
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, compilation_cache):
+    folder = tmp_path_factory.mktemp("cli")
+    out, _ = mttt("train", *TINY, "--epochs", "1", "--run", "my run", cwd=folder)
+    assert "The run is in my run/" in out
+    assert "mttt evaluate my run" in out
+    return folder / "my run"
+
+
+def test_a_run_leaves_what_it_says(run):
+    assert {path.name for path in run.iterdir()} == {
+        ".lock",
+        "checkpoints",
+        "figures",
+        "metrics.jsonl",
+        "recipe.json",
+        "result.json",
+    }
+    kinds = [json.loads(line)["kind"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert kinds[-2:] == ["train", "evaluation"]
+    for name in ("learning-curves.png", "inner-losses.png"):
+        with Image.open(run / "figures" / name) as image:
+            assert image.width > 500
+
+
+def test_evaluate_with_any_number_of_steps(run):
+    for steps in ([], ["--steps", "0"], ["--steps", "4", "--rate", "0.5"]):
+        out, _ = mttt("evaluate", run, *steps, "--json", cwd=run.parent)
+        result = json.loads(out)
+        assert 0 <= result["accuracy"] <= 1
+        assert result["images"] == 360
+        assert np.shape(result["inner_losses"]) == (1, int(steps[1]) + 1 if steps else 2)
+        if not steps:
+            assert result["accuracy"] == json.loads((run / "result.json").read_text())["accuracy"]
+    out, _ = mttt("evaluate", run, cwd=run.parent)
+    assert "accuracy" in out
+    assert "t = 1" in out
+
+
+def test_predict_prints_the_top_classes(run, tmp_path):
+    image, _ = load_digits().evaluation[0]
+    Image.fromarray(image[..., 0]).resize((80, 80)).save(tmp_path / "a digit.png")
+    out, _ = mttt("predict", run, tmp_path / "a digit.png", "--top", "2", cwd=run.parent)
+    assert out.startswith(str(tmp_path / "a digit.png"))
+    assert out.count("%") == 2
+    out, _ = mttt("predict", run, tmp_path / "a digit.png", "--json", cwd=run.parent)
+    top = json.loads(out)[0]["top"]
+    assert len(top) == 3
+    assert top[0][1] >= top[1][1]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["trian"], "Did you mean train"),
+        (["train", "digit"], "Did you mean digits"),
+        (["train", "--model.mixer", "mtt-mlp"], "Did you mean mttt-mlp"),
+        (["train", "--model.mixer"], "needs a name"),
+        (["train", "--model.mixer.optimizer", "sgd"], "Choose from: fixed-rate"),
+        (["train", "--model.mixer", "self-attention", "--model.mixer.optimizer", "adam"], "has no optimizer"),
+        (["train", "--epochs", "-1"], "epochs=-1"),
+        (["train", "--epochs", "nan"], "epochs=nan"),
+        (["train", "--epochs", "many"], "many"),
+        (["train", "--no-such-field", "1"], "no-such-field"),
+        (["train", "--model.patch", "3"], "patch=3 does not divide an image of 8×8; try 1, 2, 4, 8"),
+        (["train", "--model.heads", "7"], "heads=7 does not divide"),
+        (["train", "--model.mixer.steps", "-2"], "steps=-2"),
+        (["train", "--model.patch", "4", "--model.mixer.batching", "mini", "--model.mixer.steps", "9"], "at most 4"),
+        (["train", "--batch-size", "5000"], "there are 1437 training images"),
+        (["train", "--batch-size", "10", "--accumulate", "3"], "does not divide batch_size=10"),
+        (["train", "--data.holdout", "1.5"], "holdout=1.5"),
+        (["evaluate", "nowhere"], "does not exist"),
+        (["predict", "nowhere", "x.png"], "does not exist"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_mistakes_get_a_reason_before_any_work(words, reason, capsys, tmp_path, monkeypatch):
+    from mttt.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as exit:
+        main(words)
+    captured = capsys.readouterr()
+    assert exit.value.code == 2
+    assert reason in captured.err + captured.out
+    assert list(tmp_path.iterdir()) == [], "nothing was begun"
+
+
+def test_evaluation_of_impossible_steps_is_refused(run):
+    _, err = mttt("evaluate", run, "--steps", "-1", cwd=run.parent, code=2)
+    assert "steps=-1" in err
+
+
+def test_version_help_and_module(tmp_path):
+    assert mttt("--version", cwd=tmp_path)[0].strip() == f"mttt {__version__}"
+    assert "evaluate" in mttt("--help", cwd=tmp_path)[0]
+    out, _ = mttt("train", "--help", cwd=tmp_path)
+    for words in ("--model.mixer.steps", "--optimizer.rate", "self-attention", "peak rate"):
+        assert words in out
+    assert "digits" in mttt("presets", cwd=tmp_path)[0]
+    out, _ = mttt("presets", "--mixers", cwd=tmp_path)
+    assert all(name in out for name in MIXERS)
+
+
+@pytest.mark.parametrize("mixer", MIXERS)
+def test_every_mixer_of_the_command_line_builds_and_survives_json(mixer):
+    _, arguments = train.parse(["digits", "--model.mixer", mixer, "--model.size", "micro-s", "--seed", "3"])
+    recipe = arguments.recipe
+    assert type(recipe.model.mixer) is MIXERS[mixer]
+    assert decode(json.loads(json.dumps(encode(recipe)))) == recipe
+    recipe.check(recipe.data.load())
+
+
+@pytest.mark.parametrize("optimizer", UNIONS["model.mixer.optimizer"])
+@pytest.mark.parametrize("batching", ["full", "mini"])
+def test_every_inner_optimizer_of_the_command_line_builds(optimizer, batching):
+    words = f"--model.mixer.optimizer {optimizer} --model.mixer.batching {batching} --model.mixer.steps 3"
+    recipe = train.parse(["--model.mixer", "mttt-mlp", *words.split()])[1].recipe
+    assert decode(encode(recipe)) == recipe
+    recipe.check(recipe.data.load())
+
+
+def test_recipes_that_do_not_fit_are_refused():
+    good = encode(PRESETS["digits"].recipe)
+    with pytest.raises(ValueError, match="unknown field colour"):
+        decode(good | {"colour": 1})
+    with pytest.raises(ValueError, match="unknown kind 'mnist'"):
+        decode(good | {"data": {"kind": "mnist"}})
+    assert differences(good, good | {"seed": 4}) == ["seed: 0 there, 4 asked for"]
+    with pytest.raises(UsageError, match="unknown preset"):
+        train.parse(["nothing"])
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_can_run(preset):
+    recipe = PRESETS[preset].recipe
+    recipe.check(recipe.data.load())

@@ -1,0 +1,170 @@
+"""The outer loop: loss, optimizer, step, evaluation, self-check."""
+
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import mttt
+from catalogue import frozen_mlp, relative_error, shake, ttt
+from mttt.data import Batch, evaluation_batches, load_digits
+from mttt.nn import trainable
+from mttt.outer import State, WrongNumbers, evaluate, kernels, outer_optimizer, schedule, score, self_check, train_step
+from mttt.outer.state import NEVER
+
+
+@pytest.fixture(autouse=True)
+def promotion():
+    """Optax promotes dtypes implicitly."""
+    with jax.numpy_dtype_promotion("standard"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def model():
+    vit = partial(mttt.ViT, (8, 8, 1), 10, size=mttt.Size(8, 2, 2), patch=4, mixer=ttt())
+    return shake(eqx.filter_jit(lambda key: vit(key=key))(jax.random.key(0)), scale=0.1)
+
+
+def batch(size=12):
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (size, 8, 8, 1)).astype(np.uint8)
+    return Batch(images, rng.integers(0, 10, size).astype(np.int32), np.ones(size, np.float32))
+
+
+def optimizer(**changes):
+    options = {"peak": 0.1, "decay": 0.0, "clip": 1e9} | changes
+    return outer_optimizer(lambda step: options["peak"], **options)
+
+
+def stepped(model, optimizer, batch, **options):
+    state = State(model, optimizer, key=jax.random.key(1))
+    return eqx.filter_jit(lambda s, b: train_step(s, b, optimizer=optimizer, **options))(state, batch)
+
+
+def test_the_loss_is_cross_entropy_and_fillers_do_not_count():
+    logits = jnp.array([[2.0, 0.0, -1.0], [0.0, 1.0, 3.0], [9.0, 9.0, 9.0]])
+    scored = score(logits, jnp.array([0, 1, 2]), jnp.array([1.0, 1.0, 0.0]))
+    expected = -np.log(np.exp(2) / (np.exp(2) + 1 + np.exp(-1))) - np.log(np.e / (1 + np.e + np.exp(3)))
+    assert abs(float(scored.loss) - expected) < 1e-5
+    assert (float(scored.correct), float(scored.images)) == (1.0, 2.0)
+
+
+def test_only_kernels_decay_and_the_kernels_of_w0_are_among_them(model):
+    marked = kernels(eqx.filter(model, eqx.is_inexact_array))
+    names = {jax.tree_util.keystr(path): value for path, value in jax.tree_util.tree_flatten_with_path(marked)[0]}
+    assert {name for name, value in names.items() if value} == {
+        ".embed.dense.weight",
+        ".blocks.mixer.psi.weight",
+        ".blocks.mixer.task.phi.weight",
+        ".blocks.mixer.task.g.weight",
+        ".blocks.mixer.learner.up.weight",
+        ".blocks.mixer.learner.down.weight",
+        ".blocks.mixer.merge.weight",
+        ".blocks.mlp.up.weight",
+        ".blocks.mlp.down.weight",
+        ".pre_logits.weight",
+        ".head.weight",
+    }
+
+
+def test_decay_is_decoupled_and_follows_the_rate():
+    params = {"weight": jnp.ones(3), "bias": jnp.ones(3)}
+    rate = schedule(peak=0.5, warmup=2, steps=10)
+    rule = outer_optimizer(rate, peak=0.5, decay=0.01, clip=1.0)
+    state = rule.init(params)
+    zero = jax.tree.map(jnp.zeros_like, params)
+    for step in range(4):
+        updates, state = rule.update(zero, state, params)
+        assert abs(float(updates["weight"][0]) + 0.01 * float(rate(step)) / 0.5) < 1e-7
+        assert float(updates["bias"][0]) == 0
+
+
+def test_the_schedule_warms_up_and_ends_at_zero():
+    rate = schedule(peak=2.0, warmup=5, steps=20)
+    assert [float(rate(s)) for s in (0, 5, 20)] == pytest.approx([0.0, 2.0, 0.0], abs=1e-6)
+    assert float(rate(2)) == pytest.approx(0.8)
+    assert float(rate(12)) == pytest.approx(1 + np.cos(np.pi * 7 / 15), abs=1e-5)
+
+
+def test_clipping_and_the_moment_in_bfloat16():
+    params = {"weight": jnp.zeros(4)}
+    rule = outer_optimizer(lambda _: 1.0, peak=1.0, decay=0.0, clip=1.0, bfloat16_moment=True)
+    _, state = rule.update({"weight": jnp.full(4, 100.0)}, rule.init(params), params)
+    moment = optax.tree.get(state, "mu")["weight"]
+    assert moment.dtype == jnp.bfloat16
+    assert float(moment[0]) == pytest.approx(0.1 * 0.5, rel=1e-2)  # clipped to norm 1
+
+
+def test_a_step_is_the_gradient_of_the_mean_loss(model):
+    """Plain descent as optimizer: the update is −gradient, taken here by hand from the logits."""
+    data = batch()
+
+    def loss(model):
+        images = jnp.asarray(data.images, jnp.float32) / 127.5 - 1
+        log_p = jax.nn.log_softmax(jax.vmap(model)(images))
+        return -jnp.mean(log_p[jnp.arange(12), data.labels])
+
+    gradient = eqx.filter_jit(eqx.filter_grad(loss))(model)
+    new = stepped(model, optax.sgd(1.0), data).model
+    before, after = (eqx.filter(m, eqx.is_inexact_array) for m in (model, new))
+    update = jax.tree.map(lambda a, b: a - b, before, after)
+    assert relative_error(update, gradient) < 1e-4
+
+
+def test_accumulation_is_the_same_step(model):
+    whole = stepped(model, optax.sgd(1.0), batch())
+    parts = stepped(model, optax.sgd(1.0), batch(), accumulate=3)
+    assert relative_error(parts.model, whole.model) < 1e-5
+    assert relative_error(parts.totals, whole.totals) < 1e-5
+    assert int(parts.step) == 1
+    with pytest.raises(ValueError, match="accumulate=5 does not divide a batch of 12"):
+        stepped(model, optax.sgd(1.0), batch(), accumulate=5)
+
+
+def test_bfloat16_steps_keep_float32_parameters(model):
+    new = stepped(model, optimizer(), batch(), dtype=jnp.bfloat16)
+    full = stepped(model, optimizer(), batch())
+    parameters = jax.tree.leaves(eqx.filter(new.model, eqx.is_inexact_array))
+    assert {leaf.dtype for leaf in parameters} == {jnp.dtype("float32")}
+    assert abs(float(new.totals.loss / full.totals.loss) - 1) < 0.02
+
+
+def test_what_is_frozen_stays_and_has_no_optimizer_state():
+    mixer = partial(mttt.TTT, learner=frozen_mlp)
+    vit = partial(mttt.ViT, (8, 8, 1), 10, size=mttt.Size(8, 1, 2), patch=4, mixer=mixer)
+    model = eqx.filter_jit(lambda key: vit(key=key))(jax.random.key(0))
+    rule = optimizer(decay=0.01)
+    new = stepped(model, rule, batch())
+    assert relative_error(new.model.blocks.mixer.learner, model.blocks.mixer.learner) == 0
+    assert relative_error(new.model.blocks.mixer.psi, model.blocks.mixer.psi) > 0
+    trained = len(jax.tree.leaves(eqx.filter(model, trainable(model))))
+    assert len(jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))) == trained + 4
+
+
+def test_a_step_that_is_not_finite_is_remembered(model):
+    bad = eqx.tree_at(lambda m: m.head.bias, model, jnp.full(10, jnp.nan))
+    assert int(stepped(bad, optimizer(), batch()).broken) == 0
+    assert int(stepped(model, optimizer(), batch()).broken) == NEVER
+
+
+def test_evaluation_does_not_depend_on_the_batches(model):
+    test = load_digits().evaluation
+    results = [evaluate(model, evaluation_batches(test, size)) for size in (360, 77)]
+    assert results[0].accuracy == results[1].accuracy
+    assert results[0].images == 360
+    assert results[0].loss == pytest.approx(results[1].loss, rel=1e-5)
+    np.testing.assert_allclose(results[0].inner_losses, results[1].inner_losses, rtol=1e-5)
+    assert np.shape(results[0].per_layer()) == (2, 2)
+
+
+def test_the_self_check_passes_here_and_refuses_a_wrong_compiler(monkeypatch):
+    self_check()
+    right = jax.jit
+    monkeypatch.setattr(jax, "jit", lambda f: right(lambda *a: f(*a).at[40:].set(0.0)))
+    with pytest.raises(WrongNumbers, match="Install a version that is right"):
+        self_check()
