@@ -10,7 +10,7 @@ train: install
 	@$(BIN)/mttt train
 
 test: dev
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: dev
 	@$(BIN)/ruff format --check .

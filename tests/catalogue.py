@@ -97,7 +97,6 @@ def ttt(learner="mlp", task="normalised", optimizer="fixed", batching="full", st
 MIXERS = {
     "mttt-linear": ttt("zero-linear", "plain"),
     "mttt-mlp": ttt(),
-    "mttt-mlp-t3": ttt(steps=3),
     "mttt-mlp-sgd3": ttt(batching="mini", steps=3),
     "ttt-kernel": ttt("gaussian", "plain"),
     "self-attention": mttt.SelfAttention,

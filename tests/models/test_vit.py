@@ -76,7 +76,7 @@ def test_patches_are_cut_as_they_lie_in_the_image():
 
 
 def test_trace_has_the_losses_of_every_layer_head_and_step():
-    model, image = make("mttt-mlp-t3"), images()
+    model, image = make(ttt(steps=3)), images()
     traced = eqx.filter_jit(lambda m, x: m.trace(x))(model, image)
     assert traced.losses.shape == (3, 2, 4)
     assert relative_error(traced.logits, eqx.filter_jit(lambda m, x: m(x))(model, image)) < 1e-5
