@@ -19,6 +19,7 @@ learner = mttt.MLPLearner(k, key=keys[2])
 
 # What the outer loop has learned, and the inner loop takes as given: φ, g, Decoder LN and W₀.
 phi, g, g_bias, norm = task.phi, task.g.weight, task.g.bias.value, task.decoder_norm
+assert norm is not None
 W = {"A1": learner.up.weight, "b1": learner.up.bias, "A2": learner.down.weight, "b2": learner.down.bias}
 
 
@@ -49,6 +50,7 @@ by_hand = f(tokens[:, :k], W)
 
 trained = mttt.inner_loop(learner, task, mttt.GradientDescent(eta), mttt.FullBatch(T), tokens, losses=True)
 by_library = trained.learner(tokens[:, :k])
+assert trained.losses is not None
 
 print("losses by hand:   ", " ".join(f"{x:.5f}" for x in losses))
 print("losses by library:", " ".join(f"{x:.5f}" for x in trained.losses))

@@ -2,8 +2,8 @@
 
     python examples/own_learner.py
 
-A gated learner, trained by the inner loop with momentum (through Optax) on mini-batches of tokens. The outer loop gets exact
-gradients for all of it, W₀ included.
+A gated learner, trained by the inner loop with momentum (through Optax) on mini-batches of tokens. The outer loop gets
+exact gradients for all of it, W₀ included.
 """
 
 import equinox as eqx
@@ -51,6 +51,7 @@ def outer_gradient(layer, tokens):
 
 
 mixed = eqx.filter_jit(lambda layer, x: layer(x, trace=True))(layer, tokens[0])
+assert mixed.losses is not None
 print("output:", mixed.tokens.shape)
 print("inner losses of the first head, t = 0 … 4:", " ".join(f"{x:.4f}" for x in mixed.losses[0]))
 gradient = outer_gradient(layer, tokens)

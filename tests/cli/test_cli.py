@@ -102,6 +102,15 @@ def test_mistakes_get_a_reason_before_any_work(words, reason, capsys, tmp_path, 
     assert list(tmp_path.iterdir()) == [], "nothing was begun"
 
 
+def test_a_model_without_an_inner_loop_has_no_steps_to_change(tmp_path):
+    mttt("train", *TINY, "--epochs", "0.2", "--model.mixer", "self-attention", "--run", "run", cwd=tmp_path)
+    out, _ = mttt("evaluate", "run", "--json", cwd=tmp_path)
+    assert json.loads(out)["inner_losses"] is None
+    assert not (tmp_path / "run" / "figures" / "inner-losses.png").exists()
+    _, err = mttt("evaluate", "run", "--steps", "2", cwd=tmp_path, code=2)
+    assert "has no inner loop" in err
+
+
 def test_evaluation_of_impossible_steps_is_refused(run):
     _, err = mttt("evaluate", run, "--steps", "-1", cwd=run.parent, code=2)
     assert "steps=-1" in err

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mttt.data import evaluation_batches
-from mttt.mixers import with_inner_loop
+from mttt.mixers import has_inner_loop, with_inner_loop
 from mttt.outer import evaluate, self_check
 from mttt.recipes import load
 from mttt.runs import Run
@@ -35,6 +35,9 @@ def main(words: list[str], console: Console) -> int:
     arguments = tyro.cli(Arguments, args=words, prog="mttt evaluate")
     recipe, data, model = load(Run.open(arguments.run))
     self_check()
+    changes = arguments.steps is not None or arguments.rate is not None
+    if changes and not has_inner_loop(model):
+        raise ValueError(f"{arguments.run} has no inner loop: --steps and --rate change nothing in it")
     model = with_inner_loop(model, steps=arguments.steps, rate=arguments.rate)
     batches = evaluation_batches(data.evaluation, recipe.evaluation_batch_size)
     result = evaluate(model, batches, dtype=jnp.dtype(recipe.dtype))

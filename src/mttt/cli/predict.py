@@ -39,9 +39,7 @@ def main(words: list[str], console: Console) -> int:
         raise ValueError("no image was given: mttt predict RUN IMAGE …")
     if arguments.top < 1:
         raise ValueError(f"top={arguments.top}: must be 1 or more")
-    run = Run.open(arguments.run)
-    # All pictures before the model: a wrong name should not cost a wait.
-    recipe, data, model = load(run)
+    recipe, data, model = load(Run.open(arguments.run))
     pictures = [load_picture(path, data.image_shape, invert=arguments.invert) for path in arguments.images]
     classify = jax.jit(lambda image: jax.nn.softmax(model(to_float(image, jnp.dtype(recipe.dtype)))))
     answers = []

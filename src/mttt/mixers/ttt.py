@@ -75,11 +75,20 @@ class TTT(Mixer):
         return Mixed(self.merge(features), losses)
 
 
+def _is_ttt(node: Any) -> bool:
+    return isinstance(node, TTT)
+
+
+def has_inner_loop(tree: Any) -> bool:
+    """Whether there is a TTT layer in a model."""
+    return any(map(_is_ttt, jax.tree.leaves(tree, is_leaf=_is_ttt)))
+
+
 def with_inner_loop(tree: Any, *, steps: int | None = None, rate: float | None = None) -> Any:
     """The same model with another T or a fixed η in all of its TTT layers; nothing is trained anew."""
 
     def change(node):
-        if not isinstance(node, TTT):
+        if not _is_ttt(node):
             return node
         batching = node.batching if steps is None else node.batching.with_steps(steps)
         optimizer = node.optimizer if rate is None else GradientDescent(rate)
@@ -91,4 +100,4 @@ def with_inner_loop(tree: Any, *, steps: int | None = None, rate: float | None =
             is_leaf=lambda x: isinstance(x, parts),
         )
 
-    return jax.tree.map(change, tree, is_leaf=lambda node: isinstance(node, TTT))
+    return jax.tree.map(change, tree, is_leaf=_is_ttt)

@@ -80,7 +80,7 @@ def train(training: Training, state: State, batches: grain.DatasetIterator) -> E
     forgotten on resuming: whenever the process is killed, the resumed run writes the same lines.
     """
     plan, run = training.plan, training.run
-    with run.checkpoints() as checkpoints, Interrupt() as interrupt:
+    with run.checkpoints(write=True) as checkpoints, Interrupt() as interrupt:
         saved = checkpoints.latest()
         if saved is not None:
             state, position = checkpoints.restore(saved, state)
