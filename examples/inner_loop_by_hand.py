@@ -20,6 +20,7 @@ learner = mttt.MLPLearner(k, key=keys[2])
 # What the outer loop has learned, and the inner loop takes as given: φ, g, Decoder LN and W₀.
 phi, g, g_bias, norm = task.phi, task.g.weight, task.g.bias.value, task.decoder_norm
 assert norm is not None
+eps, gamma, beta = norm.eps, norm.scale, norm.shift
 W = {"A1": learner.up.weight, "b1": learner.up.bias, "A2": learner.down.weight, "b2": learner.down.bias}
 
 
@@ -32,7 +33,7 @@ def f(x, W):
 def layer_norm(y):
     """Decoder LN."""
     centred = y - y.mean(axis=1, keepdims=True)
-    return centred / jnp.sqrt((centred**2).mean(axis=1, keepdims=True) + norm.eps) * norm.scale + norm.shift
+    return centred / jnp.sqrt((centred**2).mean(axis=1, keepdims=True) + eps) * gamma + beta
 
 
 def loss(W):
