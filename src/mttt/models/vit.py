@@ -25,7 +25,7 @@ class Size(NamedTuple):
 TINY = Size(192, 12, 3)
 SMALL = Size(384, 12, 6)
 # For CPUs: minutes instead of days.
-MICRO_S = Size(48, 2, 2)
+MICRO_S = Size(64, 2, 2)
 MICRO_M = Size(64, 4, 2)
 MICRO_L = Size(96, 6, 3)
 

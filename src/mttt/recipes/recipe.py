@@ -47,7 +47,7 @@ class Model:
     """A vision transformer."""
 
     size: Literal["micro-s", "micro-m", "micro-l", "tiny", "small"] = "micro-m"
-    """width × blocks × heads: micro-s 48×2×2, micro-m 64×4×2, micro-l 96×6×3, tiny 192×12×3, small 384×12×6"""
+    """width × blocks × heads: micro-s 64×2×2, micro-m 64×4×2, micro-l 96×6×3, tiny 192×12×3, small 384×12×6"""
     dim: int | None = None
     """width d instead of the size's"""
     depth: int | None = None
