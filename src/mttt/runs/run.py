@@ -1,0 +1,106 @@
+"""What a run leaves on disk, written here and read here.
+
+    recipe.json      everything that was asked for, and the versions that ran it
+    metrics.jsonl    training and evaluation, line by line
+    checkpoints/     to resume from, and the trained model
+    result.json      the last evaluation; its presence means that the run is finished
+    figures/         pictures, if matplotlib is there
+"""
+
+import fcntl
+import json
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mttt.runs.checkpoints import Checkpoints
+from mttt.runs.files import write_json
+from mttt.runs.metrics import Metrics
+
+
+class RunError(Exception):
+    """A run that is not there, is in use, or is another one than was asked for."""
+
+
+def versions() -> dict[str, str]:
+    """What decides the numbers besides the recipe."""
+    packages = ("mttt", "jax", "jaxlib", "equinox", "optax", "grain", "numpy")
+    return {"python": platform.python_version()} | {name: version(name) for name in packages}
+
+
+class Run:
+    """A directory with a recipe in it."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.metrics = Metrics(path / "metrics.jsonl")
+        self.figures = path / "figures"
+
+    @classmethod
+    def create(cls, path: Path, recipe: dict[str, Any]) -> "Run":
+        """A new run. The directory appears with its recipe in it, or not at all."""
+        if path.exists():
+            raise RunError(f"{path} exists already")
+        beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        beside.mkdir(parents=True)
+        write_json(beside / "recipe.json", {"recipe": recipe, "versions": versions()})
+        beside.rename(path)
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path) -> "Run":
+        """A run that is there."""
+        if not (path / "recipe.json").is_file():
+            what = "is not a run: it has no recipe.json" if path.exists() else "does not exist"
+            near = sorted(str(p.parent) for p in Path("runs").glob("*/recipe.json")) if Path("runs").is_dir() else []
+            hint = f"; runs here: {', '.join(near)}" if near else ""
+            raise RunError(f"{path} {what}{hint}")
+        return cls(path)
+
+    def _header(self) -> dict[str, Any]:
+        try:
+            return json.loads((self.path / "recipe.json").read_text(encoding="utf-8"))
+        except json.JSONDecodeError as error:
+            raise RunError(f"{self.path / 'recipe.json'} is not JSON: {error}") from error
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        return self._header()["recipe"]
+
+    @property
+    def versions(self) -> dict[str, str]:
+        return self._header()["versions"]
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """The last evaluation, if the run is finished."""
+        path = self.path / "result.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+    def finish(self, result: dict[str, Any]) -> None:
+        write_json(self.path / "result.json", result)
+
+    @contextmanager
+    def checkpoints(self, *, write: bool = False) -> Iterator[Checkpoints]:
+        """To read, also while another process trains the run; or to write, for the process that trains it."""
+        if not write and not (self.path / "checkpoints").is_dir():
+            raise RunError(f"{self.path} has no checkpoint yet; train it first: mttt train --run {self.path}")
+        checkpoints = Checkpoints(self.path / "checkpoints", write=write)
+        try:
+            yield checkpoints
+        finally:
+            checkpoints.close()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Only one process trains a run. The lock goes with the process, however it ends."""
+        with (self.path / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise RunError(f"{self.path} is being trained by another process") from error
+            yield

@@ -1,0 +1,135 @@
+"""Killing a run and going on with it."""
+
+import random
+import signal
+import time
+
+import numpy as np
+import pytest
+from cli.harness import TINY, kill_at, metrics, mttt, start
+
+from mttt.outer.interrupt import Interrupt
+from mttt.runs import Run
+
+WORDS = ["train", "digits", *TINY, "--epochs", "2", "--checkpoint-every", "0.2", "--evaluate-every", "0.5"]
+
+
+def arrays(run):
+    """Every array of the newest checkpoint, as it is on disk."""
+    import orbax.checkpoint as ocp
+
+    with Run.open(run).checkpoints() as checkpoints:
+        step = checkpoints.latest()
+        restored = checkpoints._manager.restore(step, args=ocp.args.Composite(state=ocp.args.StandardRestore()))
+    return step, restored["state"]
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory, compilation_cache):
+    """The run that nobody disturbs."""
+    folder = tmp_path_factory.mktemp("reference")
+    mttt(*WORDS, "--run", "run", cwd=folder)
+    return folder / "run"
+
+
+@pytest.mark.filterwarnings("ignore")  # Orbax warns that no target tree is given
+def assert_same(run, reference):
+    assert metrics(run) == metrics(reference)
+    (step, got), (expected_step, expected) = arrays(run), arrays(reference)
+    assert step == expected_step == 44
+    assert set(got) == set(expected)
+    assert len(got) > 40
+    for name in expected:
+        np.testing.assert_array_equal(np.asarray(got[name]), np.asarray(expected[name]), err_msg=name)
+    assert Run.open(run).result == Run.open(reference).result
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_three_kills_at_random_moments_change_nothing(reference, tmp_path):
+    steps = sorted(random.sample(range(3, 43, 3), 3))
+    print("kills after steps", steps)
+    for step in steps:
+        code, _ = kill_at(step, [*WORDS, "--run", "run"], tmp_path, "run")
+        assert code == -signal.SIGKILL
+    assert Run.open(tmp_path / "run").result is None
+    mttt("train", "--run", "run", cwd=tmp_path)  # a run knows its recipe
+    assert_same(tmp_path / "run", reference)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_signals_save_and_stop_and_half_written_checkpoints_are_not_loaded(reference, tmp_path):
+    code, out = kill_at(12, [*WORDS, "--run", "run"], tmp_path, "run", signal.SIGTERM)
+    assert code == 130
+    assert "Go on with: mttt train --run run" in out
+    run = tmp_path / "run"
+    with Run.open(run).checkpoints() as checkpoints:
+        saved = checkpoints.latest()
+    assert saved >= 12
+    # What a kill in the middle of a save leaves: a temporary directory, and metrics with half a line.
+    half = run / "checkpoints" / f"{saved + 1}.orbax-checkpoint-tmp-7"
+    (half / "state").mkdir(parents=True)
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write('{"kind": "train", "st')
+    mttt("train", "--run", "run", cwd=tmp_path)
+    assert_same(run, reference)
+
+
+def test_a_second_signal_kills(tmp_path):
+    process = start([*WORDS, "--epochs", "500", "--run", "run"], tmp_path)
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    while not (metrics.exists() and '"step": 3,' in metrics.read_text()):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    # Signals of one kind that come together are one: then it has saved itself, else it is dead.
+    assert process.returncode in (-signal.SIGINT, 130)
+
+
+def test_the_second_signal_gets_its_way(monkeypatch):
+    sent = []
+    monkeypatch.setattr("os.kill", lambda pid, number: sent.append((number, signal.getsignal(number))))
+    with Interrupt() as interrupt:
+        signal.raise_signal(signal.SIGTERM)
+        assert interrupt.requested
+        assert sent == []
+        signal.raise_signal(signal.SIGTERM)
+    assert sent == [(signal.SIGTERM, signal.SIG_DFL)]
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_an_existing_run_is_never_overwritten(reference, tmp_path):
+    before = {path: path.stat().st_mtime_ns for path in reference.rglob("*") if path.is_file()}
+    out, _ = mttt(*WORDS, "--run", reference, cwd=tmp_path)
+    assert "is finished" in out
+    _, err = mttt(*WORDS, "--seed", "5", "--run", reference, cwd=tmp_path, code=2)
+    assert "seed: 0 there, 5 asked for" in err
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("mine")
+    _, err = mttt(*WORDS, "--run", "other", cwd=tmp_path, code=2)
+    assert "is not a run" in err
+    with Run.open(reference).locked():
+        pass
+    after = {path: path.stat().st_mtime_ns for path in reference.rglob("*") if path.is_file() and path.name != ".lock"}
+    assert after == {path: time for path, time in before.items() if path.name != ".lock"}
+
+
+def test_two_processes_do_not_train_one_run(reference):
+    from mttt.runs import RunError
+
+    run = Run.open(reference)
+    with run.locked(), pytest.raises(RunError, match="another process"), run.locked():
+        pass
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(tmp_path):
+    """A rate that explodes after the first checkpoint: warm-up takes it up slowly."""
+    words = ["train", "digits", *TINY, "--run", "run", "--epochs", "4", "--checkpoint-every", "0.1"]
+    _, err = mttt(*words, "--optimizer.rate", "1e30", "--optimizer.warmup", "0.9", "--log-every", "1", cwd=tmp_path, code=1)
+    assert "was not finite at step" in err
+    assert "is kept" in err
+    with Run.open(tmp_path / "run").checkpoints() as checkpoints:
+        kept = checkpoints.latest()
+    assert f"the checkpoint of step {kept} is kept" in err
+    assert int(err.split("finite at step ")[1].split(";")[0]) >= kept
