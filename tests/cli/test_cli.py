@@ -111,6 +111,25 @@ def test_a_model_without_an_inner_loop_has_no_steps_to_change(tmp_path):
     assert "has no inner loop" in err
 
 
+def test_the_default_needs_no_words():
+    preset, arguments = train.parse([])
+    assert preset is None
+    assert arguments.recipe == PRESETS["digits"].recipe
+    assert arguments.run is None
+
+
+def test_defects_of_ours_are_not_blamed_on_the_user(monkeypatch):
+    from mttt.cli import presets
+    from mttt.cli.main import main
+
+    def broken(words, console):
+        raise ValueError("a defect")
+
+    monkeypatch.setattr(presets, "main", broken)
+    with pytest.raises(ValueError, match="a defect"):
+        main(["presets"])
+
+
 def test_evaluation_of_impossible_steps_is_refused(run):
     _, err = mttt("evaluate", run, "--steps", "-1", cwd=run.parent, code=2)
     assert "steps=-1" in err

@@ -6,6 +6,8 @@ defaults, in its place; any other `--field value` changes one value. The order d
 
 import dataclasses
 import difflib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mttt.recipes import DEFAULT, PRESETS, UNIONS, Recipe
@@ -13,6 +15,15 @@ from mttt.recipes import DEFAULT, PRESETS, UNIONS, Recipe
 
 class UsageError(Exception):
     """Something that was typed cannot be meant. The message says what came, what was expected and what to do."""
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Where what was typed is checked: a ValueError says what is wrong with it. Elsewhere it is a defect of ours."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def unknown(what: str, given: str, known: list[str]) -> UsageError:

@@ -4,11 +4,14 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import tyro
 from rich.console import Console
 from rich.table import Table
 
+from mttt.cli.arguments import UsageError, refusing
 from mttt.data import evaluation_batches
 from mttt.mixers import has_inner_loop, with_inner_loop
 from mttt.outer import evaluate, self_check
@@ -33,12 +36,16 @@ class Arguments:
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
     arguments = tyro.cli(Arguments, args=words, prog="mttt evaluate")
-    recipe, data, model = load(Run.open(arguments.run))
+    with refusing():
+        recipe, data, model = load(Run.open(arguments.run))
     self_check()
     changes = arguments.steps is not None or arguments.rate is not None
     if changes and not has_inner_loop(model):
-        raise ValueError(f"{arguments.run} has no inner loop: --steps and --rate change nothing in it")
-    model = with_inner_loop(model, steps=arguments.steps, rate=arguments.rate)
+        raise UsageError(f"{arguments.run} has no inner loop: --steps and --rate change nothing in it")
+    with refusing():
+        model = with_inner_loop(model, steps=arguments.steps, rate=arguments.rate)
+        image = jax.ShapeDtypeStruct(data.image_shape, jnp.float32)
+        eqx.filter_eval_shape(lambda model, image: model(image), model, image)  # more mini-batches than tokens?
     batches = evaluation_batches(data.evaluation, recipe.evaluation_batch_size)
     result = evaluate(model, batches, dtype=jnp.dtype(recipe.dtype))
     layers = result.per_layer()

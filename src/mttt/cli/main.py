@@ -41,7 +41,7 @@ def main(words: list[str] | None = None) -> None:
         if words[0] not in COMMANDS:
             raise unknown("command", words[0], list(COMMANDS))
         sys.exit(importlib.import_module(f"mttt.cli.{words[0]}").main(words[1:], console))
-    except (UsageError, RunError, ValueError) as error:
+    except (UsageError, RunError) as error:
         _fail(error, 2)
     except (NotFinite, WrongNumbers) as error:
         _fail(error, 1)

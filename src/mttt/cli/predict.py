@@ -10,6 +10,7 @@ import numpy as np
 import tyro
 from rich.console import Console
 
+from mttt.cli.arguments import UsageError, refusing
 from mttt.data import to_float
 from mttt.data.picture import load_picture
 from mttt.recipes import load
@@ -36,11 +37,12 @@ def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
     arguments = tyro.cli(Arguments, args=words, prog="mttt predict")
     if not arguments.images:
-        raise ValueError("no image was given: mttt predict RUN IMAGE …")
+        raise UsageError("no image was given: mttt predict RUN IMAGE …")
     if arguments.top < 1:
-        raise ValueError(f"top={arguments.top}: must be 1 or more")
-    recipe, data, model = load(Run.open(arguments.run))
-    pictures = [load_picture(path, data.image_shape, invert=arguments.invert) for path in arguments.images]
+        raise UsageError(f"top={arguments.top}: must be 1 or more")
+    with refusing():
+        recipe, data, model = load(Run.open(arguments.run))
+        pictures = [load_picture(path, data.image_shape, invert=arguments.invert) for path in arguments.images]
     classify = jax.jit(lambda image: jax.nn.softmax(model(to_float(image, jnp.dtype(recipe.dtype)))))
     answers = []
     for path, picture in zip(arguments.images, pictures, strict=True):

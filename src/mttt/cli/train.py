@@ -10,7 +10,7 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from mttt.cli.arguments import UsageError, kinds_help, preset_recipe, take_kinds, take_preset
+from mttt.cli.arguments import UsageError, kinds_help, preset_recipe, refusing, take_kinds, take_preset
 from mttt.cli.progress import progress
 from mttt.outer import Interrupted
 from mttt.recipes import DEFAULT, PRESETS, Recipe, decode, differences, encode, launch
@@ -54,9 +54,9 @@ def parse(words: list[str]) -> tuple[str | None, Arguments]:
 
 
 def _run_word(words: list[str]) -> Path | None:
-    for word, following in zip(words, [*words[1:], ""], strict=True):
-        if word == "--run":
-            return Path(following)
+    for place, word in enumerate(words):
+        if word == "--run" and place + 1 < len(words):
+            return Path(words[place + 1])
         if word.startswith("--run="):
             return Path(word.removeprefix("--run="))
     return None
@@ -89,10 +89,11 @@ def open_or_create(path: Path, recipe: Recipe, console: Console) -> Run:
 
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
-    preset, arguments = parse(words)
-    recipe = arguments.recipe
-    data = recipe.data.load()
-    recipe.check(data)
+    with refusing():
+        preset, arguments = parse(words)
+        recipe = arguments.recipe
+        data = recipe.data.load()
+        recipe.check(data)
     path = arguments.run or _default_path(preset or DEFAULT, recipe)
     run = open_or_create(path, recipe, console)
     if run.result is not None:

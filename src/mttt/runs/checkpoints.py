@@ -52,9 +52,7 @@ class Checkpoints:
         """The state and the position saved at `step`; `like` has the state's structure."""
         wanted = _named_arrays(like)
         abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, wanted)
-        items = ocp.args.Composite(
-            state=ocp.args.StandardRestore(abstract), position=ocp.args.JsonRestore()
-        )
+        items = ocp.args.Composite(state=ocp.args.StandardRestore(abstract), position=ocp.args.JsonRestore())
         restored = self._manager.restore(step, args=items)
         arrays = restored["state"]
 

@@ -1,10 +1,10 @@
 """What a run leaves on disk, written here and read here.
 
-    recipe.json      everything that was asked for, and the versions that ran it
-    metrics.jsonl    training and evaluation, line by line
-    checkpoints/     to resume from, and the trained model
-    result.json      the last evaluation; its presence means that the run is finished
-    figures/         pictures, if matplotlib is there
+recipe.json      everything that was asked for, and the versions that ran it
+metrics.jsonl    training and evaluation, line by line
+checkpoints/     to resume from, and the trained model
+result.json      the last evaluation; its presence means that the run is finished
+figures/         pictures, if matplotlib is there
 """
 
 import fcntl
