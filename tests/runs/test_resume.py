@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 import pytest
-from cli.harness import TINY, kill_at, metrics, mttt, start
 
+from cli.harness import TINY, kill_at, metrics, mttt, start
 from mttt.outer.interrupt import Interrupt
 from mttt.runs import Run
 

@@ -17,4 +17,5 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
+    """JSON for people and programs."""
     write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
