@@ -125,10 +125,8 @@ def test_two_processes_do_not_train_one_run(reference):
 
 def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(tmp_path):
     """A rate that explodes after the first checkpoint: warm-up takes it up slowly."""
-    words = ["train", "digits", *TINY, "--run", "run", "--epochs", "4", "--checkpoint-every", "0.1"]
-    _, err = mttt(
-        *words, "--optimizer.rate", "1e30", "--optimizer.warmup", "0.9", "--log-every", "1", cwd=tmp_path, code=1
-    )
+    words = ["train", "digits", *TINY, "--run", "run", "--epochs", "4", "--checkpoint-every", "0.1", "--log-every", "1"]
+    _, err = mttt(*words, "--optimizer.rate", "1e30", "--optimizer.warmup", "0.9", cwd=tmp_path, code=1)
     assert "was not finite at step" in err
     assert "is kept" in err
     with Run.open(tmp_path / "run").checkpoints() as checkpoints:

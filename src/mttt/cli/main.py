@@ -1,6 +1,7 @@
 """The command line: find the command, call it, turn what users can cause into one clear message."""
 
 import importlib
+import logging
 import os
 import sys
 
@@ -32,6 +33,7 @@ def main(words: list[str] | None = None) -> None:
         sys.exit(0)
     # Imports wait until here: --help and --version should not take the seconds that JAX does.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    logging.getLogger("absl").setLevel(logging.ERROR)  # Orbax remarks on options that we mean
     from mttt.cli.arguments import UsageError, unknown
     from mttt.outer import NotFinite, WrongNumbers
     from mttt.runs import RunError
