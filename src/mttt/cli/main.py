@@ -45,8 +45,10 @@ def main(words: list[str] | None = None) -> None:
         sys.exit(importlib.import_module(f"mttt.cli.{words[0]}").main(words[1:], console))
     except (UsageError, RunError) as error:
         _fail(error, 2)
-    except (NotFinite, WrongNumbers) as error:
+    except (NotFinite, WrongNumbers, OSError) as error:  # OSError: no permission, no space
         _fail(error, 1)
+    except KeyboardInterrupt:  # before there was anything to save
+        sys.exit(130)
 
 
 def _fail(error: Exception, code: int) -> None:

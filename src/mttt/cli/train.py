@@ -108,7 +108,7 @@ def main(words: list[str], console: Console) -> int:
                 evaluation = launch(recipe, data, run, observer)
         except Interrupted as stopped:
             console.print(f"\nStopped and saved at step {stopped.step}. Go on with: mttt train --run {path}")
-            return 130
+            return 128 + stopped.signal_number
         figures = draw_figures(run)
     console.print(
         f"\nAccuracy {evaluation.accuracy:.1%} on {evaluation.images} {data.evaluation_name} images, "

@@ -101,7 +101,7 @@ def train(training: Training, state: State, batches: grain.DatasetIterator) -> E
                 last = step == plan.steps
                 log = last or step % plan.log_every == 0
                 evaluate_now = last or step % plan.evaluate_every == 0
-                save = last or step % plan.checkpoint_every == 0 or interrupt.requested
+                save = last or step % plan.checkpoint_every == 0 or bool(interrupt.requested)
                 if log or evaluate_now or save:
                     done.block_until_ready()
             training.observer.at(step)
@@ -116,7 +116,7 @@ def train(training: Training, state: State, batches: grain.DatasetIterator) -> E
                 run.metrics.flush()
                 checkpoints.save(step, state, batches.get_state())
             if interrupt.requested and not last:
-                raise Interrupted(step)
+                raise Interrupted(step, interrupt.requested)
         # Nothing was left to do if the run was killed after its last checkpoint and before its result.
         return evaluate_state(state, training.data, plan) if evaluation is None else evaluation
 

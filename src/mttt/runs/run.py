@@ -48,7 +48,10 @@ class Run:
         beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         beside.mkdir(parents=True)
         write_json(beside / "recipe.json", {"recipe": recipe, "versions": versions()})
-        beside.rename(path)
+        try:
+            beside.rename(path)
+        except OSError as error:  # another process was faster
+            raise RunError(f"{path} exists already") from error
         return cls(path)
 
     @classmethod
