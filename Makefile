@@ -22,7 +22,7 @@ dev: .venv/.installed-dev
 
 .venv/.installed: requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "No Python 3.11, 3.12 or 3.13 found; name one: make PYTHON=/path/to/python"; exit 1; }
-	@test -x $(BIN)/python || { echo "Making .venv with $(PYTHON)"; $(PYTHON) -m venv .venv; }
+	@test -x $(BIN)/python || { echo "Making .venv with $(PYTHON)"; $(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }; }
 	@echo "Installing into .venv (about a minute)"
 	@$(PIP) --require-hashes -r requirements.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .

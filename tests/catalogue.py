@@ -121,9 +121,15 @@ def tokens(n=N, dim=DIM, seed=1, batch=()):
     return jnp.asarray(np.random.default_rng(seed).normal(size=(*batch, n, dim)), float)
 
 
-def build(make, *arguments):
-    """A module with its noise. Drawing is compiled as one program."""
-    return shake(eqx.filter_jit(lambda key: make(*arguments, key=key))(jax.random.key(0)))
+_drawn = {}
+
+
+def build(make, *arguments, scale=0.3, name=None):
+    """A module with its noise. Drawing is compiled as one program, and once for each `name`."""
+    place = (name, arguments, jax.config.jax_enable_x64)
+    if name is None or place not in _drawn:
+        _drawn[place] = eqx.filter_jit(lambda key: make(*arguments, key=key))(jax.random.key(0))
+    return shake(_drawn[place], scale=scale)
 
 
 def fully_optimised(function):

@@ -49,5 +49,5 @@ from mttt.models import (
     Traced as Traced,
     ViT as ViT,
 )
-from mttt.nn import Frozen as Frozen, Shared as Shared
+from mttt.nn import Frozen as Frozen, Shared as Shared, kernels as kernels, trainable as trainable
 from mttt.version import __version__ as __version__

@@ -3,7 +3,9 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
+import pytest
 
 import mttt
 from catalogue import WIDTH, relative_error, tokens
@@ -53,3 +55,17 @@ def test_learned_rates_get_gradients_and_fixed_ones_are_not_parameters():
     assert gradient.rate.shape == (3,)
     assert bool(jnp.all(gradient.rate != 0))
     assert jax.tree.leaves(eqx.filter(mttt.GradientDescent(0.5), eqx.is_array)) == []
+
+
+def test_rates_of_any_kind_are_understood():
+    assert mttt.GradientDescent(np.linspace(1, 0.5, 3)).rate.shape == (3,)
+    assert mttt.GradientDescent([1.0, 0.5]).rate.shape == (2,)
+    assert mttt.GradientDescent(2).rate == 2.0
+    with pytest.raises(ValueError, match=r"a rate of shape \(2, 2\)"):
+        mttt.GradientDescent(jnp.ones((2, 2)))
+
+
+def test_a_rate_can_be_changed_where_there_is_one():
+    assert mttt.GradientDescent(jnp.ones(3)).with_rate(0.5).rate == 0.5
+    with pytest.raises(ValueError, match="cannot be changed"):
+        mttt.OptaxOptimizer(optax.adam(0.1)).with_rate(0.5)

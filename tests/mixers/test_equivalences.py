@@ -131,4 +131,4 @@ def test_flops_of_mttt_linear_are_those_of_linear_attention():
         return lowered.compile().cost_analysis()["flops"]
 
     ratio = flops(ttt("zero-linear", "plain")) / flops(mttt.LinearAttention)
-    assert ratio < 1.01
+    assert 0.99 < ratio < 1.01

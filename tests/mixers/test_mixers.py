@@ -10,7 +10,7 @@ from catalogue import DIM, HEADS, MIXERS, N, build, fully_optimised, relative_er
 
 
 def make(name, dim=DIM, heads=HEADS):
-    return build(MIXERS[name], dim, heads)
+    return build(MIXERS[name], dim, heads, name=name)
 
 
 @pytest.mark.parametrize("name", MIXERS)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mttt
-from catalogue import MIXERS, fully_optimised, relative_error, shake, to_float64, ttt
+from catalogue import MIXERS, build, fully_optimised, relative_error, to_float64, ttt
 from mttt.models.embed import grid
 
 SIZE = mttt.Size(16, 3, 2)
@@ -18,11 +18,8 @@ SIZE = mttt.Size(16, 3, 2)
 def make(mixer="mttt-mlp", shape=(6, 4, 3), patch=2, **options):
     make_mixer = MIXERS[mixer] if isinstance(mixer, str) else mixer
     vit = partial(mttt.ViT, shape, 5, size=SIZE, patch=patch, mixer=make_mixer, **options)
-    return shake(_drawn(vit), scale=0.1)
-
-
-def _drawn(vit):
-    return eqx.filter_jit(lambda key: vit(key=key))(jax.random.key(0))
+    name = (mixer, shape, patch, *options.items()) if isinstance(mixer, str) else None
+    return build(vit, scale=0.1, name=name)
 
 
 def images(shape=(6, 4, 3), batch=()):

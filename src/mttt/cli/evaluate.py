@@ -1,6 +1,7 @@
 """mttt evaluate"""
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +43,8 @@ def main(words: list[str], console: Console) -> int:
     changes = arguments.steps is not None or arguments.rate is not None
     if changes and not has_inner_loop(model):
         raise UsageError(f"{arguments.run} has no inner loop: --steps and --rate change nothing in it")
+    if arguments.rate is not None and not math.isfinite(arguments.rate):
+        raise UsageError(f"rate={arguments.rate}: must be a finite number")
     with refusing():
         model = with_inner_loop(model, steps=arguments.steps, rate=arguments.rate)
         image = jax.ShapeDtypeStruct(data.image_shape, jnp.float32)
@@ -49,6 +52,8 @@ def main(words: list[str], console: Console) -> int:
     batches = evaluation_batches(data.evaluation, recipe.evaluation_batch_size)
     result = evaluate(model, batches, dtype=jnp.dtype(recipe.dtype))
     layers = result.per_layer()
+    if not math.isfinite(result.loss):
+        raise UsageError("the inner loop diverged: the loss is not finite; take fewer steps or a lower rate")
     if arguments.json:
         fields = {"accuracy": result.accuracy, "loss": result.loss, "images": result.images, "inner_losses": layers}
         print(json.dumps(fields))

@@ -13,6 +13,7 @@ from rich.console import Console
 from mttt.cli.arguments import UsageError, refusing
 from mttt.data import to_float
 from mttt.data.picture import load_picture
+from mttt.outer import self_check
 from mttt.recipes import load
 from mttt.runs import Run
 
@@ -43,6 +44,7 @@ def main(words: list[str], console: Console) -> int:
     with refusing():
         recipe, data, model = load(Run.open(arguments.run))
         pictures = [load_picture(path, data.image_shape, invert=arguments.invert) for path in arguments.images]
+    self_check()
     classify = jax.jit(lambda image: jax.nn.softmax(model(to_float(image, jnp.dtype(recipe.dtype)))))
     answers = []
     for path, picture in zip(arguments.images, pictures, strict=True):

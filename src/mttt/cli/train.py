@@ -2,6 +2,10 @@
 
 import hashlib
 import json
+import os
+import shlex
+import shutil
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,8 +86,8 @@ def open_or_create(path: Path, recipe: Recipe, console: Console) -> Run:
             f"Train this recipe elsewhere with --run DIR, or go on with that run: mttt train --run {path}"
         )
     if changed := differences(run.versions, versions()):
-        console.print("[yellow]This run began with other versions; it may not go on exactly as it would have:[/]")
-        console.print("  " + "\n  ".join(changed), highlight=False)
+        _say(console, "This run began with other versions; it may not go on exactly as it would have:")
+        _say(console, "  " + "\n  ".join(changed))
     return run
 
 
@@ -97,42 +101,58 @@ def main(words: list[str], console: Console) -> int:
     path = arguments.run or _default_path(preset or DEFAULT, recipe)
     run = open_or_create(path, recipe, console)
     if run.result is not None:
-        console.print(f"{path} is finished: accuracy {run.result['accuracy']:.1%}. Train anew with --run DIR.")
+        _say(console, f"{path} is finished: accuracy {run.result['accuracy']:.1%}. Train anew with --run DIR.")
+        if not run.figures.exists():  # killed before they were drawn, or matplotlib came later
+            draw_figures(run)
         _next_steps(run, console)
         return 0
     begin = time.monotonic()
     with run.locked():
-        console.print(f"Run: {path}  (stop with Ctrl-C; the same command goes on)", highlight=False)
+        _say(console, f"Run: {path}  (stop with Ctrl-C; the same command goes on)")
         try:
             with progress(console, recipe.plan(data).steps, data.evaluation_name) as observer:
                 evaluation = launch(recipe, data, run, observer)
         except Interrupted as stopped:
-            console.print(f"\nStopped and saved at step {stopped.step}. Go on with: mttt train --run {path}")
+            _say(
+                console,
+                f"\nStopped and saved at step {stopped.step}. Go on with: {_program()} train --run {_quoted(run)}",
+            )
             return 128 + stopped.signal_number
         figures = draw_figures(run)
-    console.print(
-        f"\nAccuracy {evaluation.accuracy:.1%} on {evaluation.images} {data.evaluation_name} images, "
-        f"after {time.monotonic() - begin:.0f} s in this process.",
-        highlight=False,
-    )
+    seconds = time.monotonic() - begin
+    result = f"Accuracy {evaluation.accuracy:.1%} on {evaluation.images} {data.evaluation_name} images"
+    _say(console, f"\n{result}, after {seconds:.0f} s in this process.")
     if not figures:
-        console.print('No figures: matplotlib is not installed (pip install "mttt[plots]").', markup=False)
+        _say(console, 'No figures: matplotlib is not installed (pip install "mttt[plots]").')
     _next_steps(run, console)
     return 0
 
 
+def _say(console: Console, text: str) -> None:
+    """Plain text: a path may look like markup, and a command must stay on its line."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _program() -> str:
+    """What to type for this program: in a virtual environment that is not active, its path."""
+    return "mttt" if shutil.which("mttt") else f"{os.path.relpath(sys.executable)} -m mttt"
+
+
+def _quoted(run: Run) -> str:
+    return shlex.quote(str(run.path))
+
+
 def _next_steps(run: Run, console: Console) -> None:
-    path = run.path
-    figures = f"  figures: {path}/figures/" if run.figures.exists() else ""
-    console.print(
-        f"The run is in {path}/: recipe.json, metrics.jsonl, checkpoints/, result.json{figures}", soft_wrap=True
-    )
-    console.print(
-        f"What next:\n"
-        f"  mttt evaluate {path}              accuracy, and what the inner loops do\n"
-        f"  mttt evaluate {path} --steps 0    the same model without learning at test time\n"
-        f"  mttt predict {path} IMAGE         classify a picture of yours\n"
-        f"  mttt train --help                 all that can be changed",
-        highlight=False,
-        soft_wrap=True,
-    )
+    figures = ", figures/" if run.figures.exists() else ""
+    _say(console, f"The run is in {run.path}/: recipe.json, metrics.jsonl, checkpoints/, result.json{figures}")
+    program, path = _program(), _quoted(run)
+    lines = [
+        (f"{program} evaluate {path}", "accuracy, and what the inner loops do"),
+        (f"{program} evaluate {path} --steps 0", "the same model without learning at test time"),
+        (f"{program} predict {path} IMAGE", "classify a picture of yours"),
+        (f"{program} train --help", "all that can be changed"),
+    ]
+    if run.result is None or run.result["inner_losses"] is None:
+        del lines[1]
+    width = max(len(command) for command, _ in lines)
+    _say(console, "What next:\n" + "\n".join(f"  {command:{width}}  {about}" for command, about in lines))

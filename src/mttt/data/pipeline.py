@@ -1,6 +1,6 @@
 """From a source to batches: order, batching and a position that can be saved, by Grain."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import grain
@@ -8,8 +8,6 @@ import numpy as np
 
 from mttt.data.batch import Batch
 from mttt.data.source import Example, Source
-
-Augmentation = Callable[[Example, np.random.Generator], Example]
 
 
 def _collate(examples: list[Example]) -> Batch:
@@ -20,28 +18,22 @@ def _collate(examples: list[Example]) -> Batch:
     )
 
 
-def training_batches(
-    source: Source, batch_size: int, *, seed: int, augment: tuple[Augmentation, ...] = (), workers: int = 0
-) -> grain.DatasetIterator:
+def training_batches(source: Source, batch_size: int, *, seed: int) -> grain.DatasetIterator:
     """Endless batches, each epoch in a new order, every image once an epoch; a batch may straddle two epochs.
 
-    The order and the augmentation of an image depend on the seed and on the position alone. `get_state` and
-    `set_state` of the iterator are the position.
+    The order depends on the seed alone. `get_state` and `set_state` of the iterator are the position.
     """
     if not 1 <= batch_size <= len(source):
         raise ValueError(f"batch_size={batch_size}: there are {len(source)} training images; take 1 to {len(source)}")
     dataset: Any = grain.MapDataset.source(source).seed(seed).shuffle().repeat()
-    for augmentation in augment:
-        dataset = dataset.random_map(augmentation)
     dataset = dataset.batch(batch_size, drop_remainder=True, batch_fn=_collate)
     stream: Any = dataset.to_iter_dataset(grain.ReadOptions(num_threads=2, prefetch_buffer_size=4))
-    if workers:
-        stream = stream.mp_prefetch(grain.MultiprocessingOptions(num_workers=workers))
     return stream.__iter__()
 
 
 def evaluation_batches(source: Source, batch_size: int) -> Iterator[Batch]:
     """Every image once, in order. The last batch is filled up with rows of weight 0, so that all have one shape."""
+    batch_size = min(batch_size, len(source))
     for start in range(0, len(source), batch_size):
         indices = range(start, min(start + batch_size, len(source)))
         batch = _collate([source[i] for i in indices])

@@ -63,4 +63,8 @@ def hold_out(source: Source, fraction: float, *, seed: int = 0) -> tuple[Source,
     for label in np.unique(labels):
         members = np.flatnonzero(labels == label)
         held[rng.permutation(members)[: round(fraction * len(members))]] = True
+    if held.all() or not held.any():
+        raise ValueError(
+            f"holdout={fraction} of {len(labels)} images leaves none to {'train' if held.all() else 'evaluate'} on"
+        )
     return Subset(source, np.flatnonzero(~held)), Subset(source, np.flatnonzero(held))

@@ -42,12 +42,12 @@ def inner_loop(
     A learner without weights keeps its data and returns: it takes no steps and has no losses.
     """
     problem = task(tokens)
-    if isinstance(learner, NonParametric):
-        if problem.labels is None:
-            raise ValueError(f"{type(learner).__name__} has to remember labels, and {type(task).__name__} has none")
-        return Trained(learner.fit(problem.inputs, problem.labels), None)
-
     start = learner.thaw() if isinstance(learner, Frozen) else learner
+    if isinstance(start, NonParametric):
+        if problem.labels is None:
+            raise ValueError(f"{type(start).__name__} has to remember labels, and {type(task).__name__} has none")
+        return Trained(start.fit(problem.inputs, problem.labels), None)
+
     trained = start.materialise(problem.inputs.dtype) if isinstance(start, Zeros) else start
     weights, rest = eqx.partition(trained, eqx.is_inexact_array)
     state = optimizer.init(weights)

@@ -24,6 +24,10 @@ class Optimizer(eqx.Module):
     ) -> tuple[PyTree[Array], PyTree[Array]]:
         """New weights and new state after step t = 0, 1, …"""
 
+    @abc.abstractmethod
+    def with_rate(self, rate: float) -> "Optimizer":
+        """The same rule with another, fixed rate; a ValueError where there is no such thing."""
+
 
 class GradientDescent(Optimizer):
     """W ← W − η∇ℓ. A number for η is fixed; an array is learned by the outer loop.
@@ -32,7 +36,12 @@ class GradientDescent(Optimizer):
     the last rate.
     """
 
-    rate: float | Float[Array, ""] | Float[Array, " T"] = 1.0
+    rate: float | Float[Array, ""] | Float[Array, " T"]
+
+    def __init__(self, rate: Any = 1.0):
+        self.rate = float(rate) if isinstance(rate, int | float) else jnp.asarray(rate)
+        if jnp.ndim(self.rate) > 1:
+            raise ValueError(f"a rate of shape {jnp.shape(self.rate)}: take one number, or one for each step")
 
     def init(self, weights: PyTree[Array]) -> None:
         return None
@@ -44,6 +53,9 @@ class GradientDescent(Optimizer):
         if isinstance(rate, jax.Array) and rate.ndim == 1:
             rate = rate[jnp.minimum(t, rate.shape[0] - 1)]
         return jax.tree.map(lambda w, g: w - rate * g, weights, gradient), None
+
+    def with_rate(self, rate: float) -> "GradientDescent":
+        return GradientDescent(rate)
 
 
 def _promotion() -> AbstractContextManager[None]:
@@ -66,3 +78,6 @@ class OptaxOptimizer(Optimizer):
         with _promotion():
             updates, state = self.transformation.update(gradient, state, weights)
             return optax.apply_updates(weights, updates), state
+
+    def with_rate(self, rate: float) -> Optimizer:
+        raise ValueError("the rate of an Optax optimizer is inside it and cannot be changed from outside")

@@ -77,7 +77,8 @@ class NormalisedLoss(eqx.Module):
     features: float
 
     def __call__(self, z: Float[Array, "n k"], targets: Targets) -> Float[Array, " n"]:
-        s = jax.lax.rsqrt(self.variance(z) / self.dim + self.eps)
+        # A sum of squares, but summed up otherwise: rounding could take it below 0.
+        s = jax.lax.rsqrt(jnp.maximum(self.variance(z), 0) / self.dim + self.eps)
         # s multiplies both Γβ·(y − ȳ), from ‖o‖²/2, and −Γx·(y − ȳ), from −o·x.
         linear = jnp.sum(z * (self.cross[None, :] - targets.value), axis=1) + self.cross_number - targets.offset
         loss = 0.5 * s**2 * self.scaled(z) + s * linear + 0.5 * self.shift_norm + targets.constant

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mttt.inner import Batching, FullBatch, GradientDescent, Optimizer, Reconstruction, Task, inner_loop
+from mttt.inner import Batching, FullBatch, GradientDescent, NonParametric, Optimizer, Reconstruction, Task, inner_loop
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, head_width, over_heads, stack_heads
 from mttt.nn import Dense
@@ -80,8 +80,9 @@ def _is_ttt(node: Any) -> bool:
 
 
 def has_inner_loop(tree: Any) -> bool:
-    """Whether there is a TTT layer in a model."""
-    return any(map(_is_ttt, jax.tree.leaves(tree, is_leaf=_is_ttt)))
+    """Whether a model takes inner steps: it has a TTT layer, and its learner has weights."""
+    layers = [node for node in jax.tree.leaves(tree, is_leaf=_is_ttt) if _is_ttt(node)]
+    return any(not isinstance(layer.learner, NonParametric) for layer in layers)
 
 
 def with_inner_loop(tree: Any, *, steps: int | None = None, rate: float | None = None) -> Any:
@@ -91,7 +92,7 @@ def with_inner_loop(tree: Any, *, steps: int | None = None, rate: float | None =
         if not _is_ttt(node):
             return node
         batching = node.batching if steps is None else node.batching.with_steps(steps)
-        optimizer = node.optimizer if rate is None else GradientDescent(rate)
+        optimizer = node.optimizer if rate is None else node.optimizer.with_rate(rate)
         parts = (Batching, Optimizer)
         return eqx.tree_at(
             lambda ttt: (ttt.batching, ttt.optimizer),

@@ -98,7 +98,7 @@ class ViT(eqx.Module):
         self.norm = LayerNorm(dim)
         self.pre_logits = Dense(dim, dim, key=pre_key)
         self.head = Dense(dim, classes, key=head_key, kernel_init=jax.nn.initializers.zeros)
-        self.image_shape = image_shape
+        self.image_shape = (height, width, channels)
         self.remat = remat
 
     def __call__(self, image: Float[Array, "h w c"], *, key: PRNGKeyArray | None = None) -> Float[Array, " classes"]:

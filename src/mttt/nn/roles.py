@@ -30,3 +30,17 @@ def trainable(tree: PyTree) -> PyTree:
         tree,
         is_leaf=lambda node: isinstance(node, Frozen),
     )
+
+
+def kernels(tree: PyTree) -> PyTree:
+    """A tree of booleans: which leaves are kernels, for weight decay. They are the arrays called `weight`.
+
+    W₀'s kernels are among them. Biases, scales, shifts, positions and rates have other names. That is Equinox's word
+    too, except that its norms also call their scales so: a learner that holds one has it decayed.
+    """
+
+    def is_kernel(path, _):
+        last = path[-1]  # a field of a module, or a key of a dictionary
+        return "weight" in (getattr(last, "name", None), getattr(last, "key", None))
+
+    return jax.tree_util.tree_map_with_path(is_kernel, tree)

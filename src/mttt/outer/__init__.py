@@ -10,7 +10,7 @@ from mttt.outer.loop import (
     train as train,
 )
 from mttt.outer.loss import outer_loss as outer_loss, score as score
-from mttt.outer.optimizer import kernels as kernels, outer_optimizer as outer_optimizer, schedule as schedule
+from mttt.outer.optimizer import outer_optimizer as outer_optimizer, schedule as schedule
 from mttt.outer.selfcheck import WrongNumbers as WrongNumbers, self_check as self_check
 from mttt.outer.state import State as State
 from mttt.outer.step import train_step as train_step

@@ -1,6 +1,5 @@
 """SIGINT and SIGTERM: the first asks for a clean stop, the second gets its way."""
 
-import os
 import signal
 import threading
 from types import FrameType
@@ -15,17 +14,16 @@ class Interrupted(Exception):
 
 
 class Interrupt:
-    """While active, remembers that a signal came. A second signal does what it would have done without us."""
+    """While active, remembers that a signal came; the next one ends the process at once, even inside a compilation."""
 
     def __init__(self):
         self.requested: int | None = None  # the signal's number
         self._previous = {}
 
     def __enter__(self) -> "Interrupt":
-        if threading.current_thread() is not threading.main_thread():
-            return self  # Python delivers signals to the main thread only
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._previous[number] = signal.signal(number, self._on_signal)
+        if threading.current_thread() is threading.main_thread():  # Python delivers signals to no other
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._previous[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -33,7 +31,6 @@ class Interrupt:
             signal.signal(number, handler)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self.requested:
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
         self.requested = number
+        for each in self._previous:
+            signal.signal(each, signal.SIG_DFL)

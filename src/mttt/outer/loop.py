@@ -1,5 +1,6 @@
 """The outer loop: a plain `for` around one step."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -111,7 +112,7 @@ def train(training: Training, state: State, batches: grain.DatasetIterator) -> E
                 training.write(_training_record(training, state, step, clock.take()))
                 state = state.reset_totals()
             if evaluate_now:
-                evaluation = _evaluate(training, state, step)
+                evaluation = _evaluate(training, state, step, checkpoints.latest())
             if save:
                 run.metrics.flush()
                 checkpoints.save(step, state, batches.get_state())
@@ -152,9 +153,11 @@ def _training_record(training: Training, state: State, step: int, images_per_sec
     }
 
 
-def _evaluate(training: Training, state: State, step: int) -> Evaluation:
+def _evaluate(training: Training, state: State, step: int, kept: int | None) -> Evaluation:
     begin = time.perf_counter()
     evaluation = evaluate_state(state, training.data, training.plan)
+    if not math.isfinite(evaluation.loss):
+        raise NotFinite(step, kept)
     training.write(
         {
             "kind": "evaluation",

@@ -1,22 +1,9 @@
 """The outer loop's optimizer: Adam with clipping, decoupled weight decay on kernels, warm-up and cosine."""
 
-import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import PyTree
 
-
-def kernels(tree: PyTree) -> PyTree:
-    """Which leaves are kernels: arrays called `weight`, Equinox's word for them. W₀'s kernels are among them.
-
-    Biases, scales, shifts, positions and rates have other names, and do not decay.
-    """
-
-    def is_kernel(path, _):
-        last = path[-1]  # a field of a module, or a key of a dictionary
-        return "weight" in (getattr(last, "name", None), getattr(last, "key", None))
-
-    return jax.tree_util.tree_map_with_path(is_kernel, tree)
+from mttt.nn import kernels
 
 
 def schedule(*, peak: float, warmup: int, steps: int) -> optax.Schedule:

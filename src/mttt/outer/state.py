@@ -22,7 +22,7 @@ class State(eqx.Module):
     step: Int[Array, ""]
     key: PRNGKeyArray
     totals: Score  # since the last line of metrics
-    broken: Int[Array, ""]  # the first step with a loss that was not finite
+    broken: Int[Array, ""]  # the first step, counted from 1, that was not finite
 
     def __init__(self, model: ViT, optimizer: optax.GradientTransformation, *, key: PRNGKeyArray):
         self.model = model

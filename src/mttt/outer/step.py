@@ -30,7 +30,7 @@ def train_step(
     params, rest = eqx.partition(state.model, trainable(state.model))
     key = jax.random.fold_in(state.key, state.step)
 
-    def gradient(part: Batch, key):
+    def gradient(part: Batch):
         def loss(params):
             return outer_loss(eqx.combine(params, rest), part, dtype=dtype, key=key)
 
@@ -38,26 +38,23 @@ def train_step(
         return grads, scored
 
     if accumulate == 1:
-        grads, scored = gradient(batch, key)
+        grads, scored = gradient(batch)
     else:
         parts = jax.tree.map(lambda a: a.reshape(accumulate, size // accumulate, *a.shape[1:]), batch)
-        keys = jax.random.split(key, accumulate)
-        first = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(gradient, *_first((parts, keys))))
-        add = lambda total, xs: (jax.tree.map(jnp.add, total, gradient(*xs)), None)  # noqa: E731
-        (grads, scored), _ = jax.lax.scan(add, first, (parts, keys))
+        shapes = jax.eval_shape(gradient, jax.tree.map(lambda a: a[0], parts))
+        nothing = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
+        add = lambda total, part: (jax.tree.map(jnp.add, total, gradient(part)), None)  # noqa: E731
+        (grads, scored), _ = jax.lax.scan(add, nothing, parts)
         grads = jax.tree.map(lambda g: g / accumulate, grads)
 
     updates, optimizer_state = optimizer.update(grads, state.optimizer_state, params)
-    model = eqx.combine(optax.apply_updates(params, updates), rest)
-    ok = jnp.isfinite(scored.loss) & jnp.isfinite(optax.tree.norm(grads))
-    broken = jnp.where((state.broken == NEVER) & ~ok, state.step, state.broken)
+    params = optax.apply_updates(params, updates)
+    # The new parameters too: a step can be too large for the next one to be noticed in time.
+    ok = jnp.isfinite(scored.loss) & jnp.isfinite(optax.tree.norm(grads)) & jnp.isfinite(optax.tree.norm(params))
+    broken = jnp.where((state.broken == NEVER) & ~ok, state.step + 1, state.broken)
     totals = Score(*map(jnp.add, state.totals, scored))
     return eqx.tree_at(
         lambda s: (s.model, s.optimizer_state, s.step, s.totals, s.broken),
         state,
-        (model, optimizer_state, state.step + 1, totals, broken),
+        (eqx.combine(params, rest), optimizer_state, state.step + 1, totals, broken),
     )
-
-
-def _first(tree):
-    return jax.tree.map(lambda a: a[0], tree)

@@ -9,7 +9,7 @@ from mttt.models import ViT
 from mttt.outer import Evaluation, Observer, Plan, State, Training, self_check, train
 from mttt.recipes.codec import decode
 from mttt.recipes.recipe import Recipe
-from mttt.runs import Run, RunError
+from mttt.runs import Run
 
 
 def initial_state(recipe: Recipe, data: DataSet, plan: Plan) -> State:
@@ -51,6 +51,6 @@ def load(run: Run) -> tuple[Recipe, DataSet, ViT]:
     with run.checkpoints() as checkpoints:
         step = checkpoints.latest()
         if step is None:
-            raise RunError(f"{run.path} has no checkpoint yet; train it first: mttt train --run {run.path}")
+            raise run.no_checkpoint()
         state, _ = checkpoints.restore(step, like)
     return recipe, data, state.model

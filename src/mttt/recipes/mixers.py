@@ -17,6 +17,7 @@ from mttt.inner import (
     zero_linear,
 )
 from mttt.mixers import TTT, EluLinearAttention, LinearAttention, SelfAttention
+from mttt.mixers.ttt import MakeLearner
 from mttt.models.vit import MakeMixer
 from mttt.nn import Frozen
 from mttt.recipes.check import positive
@@ -55,13 +56,7 @@ class MTTTLinear:
         _batching(self.batching, self.steps)
 
     def build(self) -> MakeMixer:
-        return partial(
-            TTT,
-            learner=LinearLearner if self.train_initial else zero_linear,
-            task=partial(Reconstruction, decoder_norm=self.decoder_norm, features=_features(self.normalisation)),
-            optimizer=partial(self.optimizer.build, self.steps),
-            batching=_batching(self.batching, self.steps),
-        )
+        return _ttt(self, LinearLearner if self.train_initial else zero_linear)
 
 
 @dataclass(frozen=True)
@@ -92,13 +87,17 @@ class MTTTMLP:
             drawn = MLPLearner(width, factor=self.factor, key=key)
             return drawn if self.train_initial else Frozen(drawn)
 
-        return partial(
-            TTT,
-            learner=learner,
-            task=partial(Reconstruction, decoder_norm=self.decoder_norm, features=_features(self.normalisation)),
-            optimizer=partial(self.optimizer.build, self.steps),
-            batching=_batching(self.batching, self.steps),
-        )
+        return _ttt(self, learner)
+
+
+def _ttt(recipe: MTTTLinear | MTTTMLP, learner: MakeLearner) -> MakeMixer:
+    return partial(
+        TTT,
+        learner=learner,
+        task=partial(Reconstruction, decoder_norm=recipe.decoder_norm, features=_features(recipe.normalisation)),
+        optimizer=partial(recipe.optimizer.build, recipe.steps),
+        batching=_batching(recipe.batching, recipe.steps),
+    )
 
 
 @dataclass(frozen=True)

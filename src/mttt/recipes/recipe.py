@@ -147,7 +147,8 @@ class Recipe:
             checkpoint_every=self.checkpoint_every,
             evaluation_batch_size=self.evaluation_batch_size,
         )
-        not_negative(seed=self.seed)
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"seed={self.seed}: must be at least 0 and less than 2³²")
         if self.batch_size % self.accumulate:
             raise ValueError(f"accumulate={self.accumulate} does not divide batch_size={self.batch_size}")
 
@@ -157,6 +158,9 @@ class Recipe:
         if self.batch_size > images:
             raise ValueError(f"batch_size={self.batch_size}: there are {images} training images")
         per_epoch = images / self.batch_size
+
+        if self.epochs * per_epoch >= 2**31:
+            raise ValueError(f"epochs={self.epochs}: that is more than 2³¹ steps")
 
         def in_steps(epochs: float) -> int:
             return max(1, round(epochs * per_epoch))

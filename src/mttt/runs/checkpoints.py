@@ -40,8 +40,6 @@ class Checkpoints:
         return self._manager.latest_step()
 
     def save(self, step: int, state: Any, position: dict[str, Any]) -> None:
-        if step in self._manager.all_steps():
-            return
         items = ocp.args.Composite(
             state=ocp.args.StandardSave(_named_arrays(state)), position=ocp.args.JsonSave(position)
         )

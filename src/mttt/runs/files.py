@@ -18,4 +18,4 @@ def write_atomically(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """JSON for people and programs."""
-    write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

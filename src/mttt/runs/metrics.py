@@ -18,7 +18,7 @@ class Metrics:
 
     def append(self, record: Record) -> None:
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+            file.write(json.dumps(record, allow_nan=False) + "\n")
 
     def flush(self) -> None:
         """Onto the disk, before a checkpoint claims that these lines are there."""

@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import platform
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -51,6 +52,7 @@ class Run:
         try:
             beside.rename(path)
         except OSError as error:  # another process was faster
+            shutil.rmtree(beside)
             raise RunError(f"{path} exists already") from error
         return cls(path)
 
@@ -65,10 +67,12 @@ class Run:
         return cls(path)
 
     def _header(self) -> dict[str, Any]:
+        path = self.path / "recipe.json"
         try:
-            return json.loads((self.path / "recipe.json").read_text(encoding="utf-8"))
-        except json.JSONDecodeError as error:
-            raise RunError(f"{self.path / 'recipe.json'} is not JSON: {error}") from error
+            header = json.loads(path.read_text(encoding="utf-8"))
+            return {"recipe": header["recipe"], "versions": header["versions"]}
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise RunError(f"{path} is not the recipe of a run: {error}") from error
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -87,11 +91,15 @@ class Run:
     def finish(self, result: dict[str, Any]) -> None:
         write_json(self.path / "result.json", result)
 
+    def no_checkpoint(self) -> RunError:
+        """The error for who wants a model that is not there yet."""
+        return RunError(f"{self.path} has no checkpoint yet; train it first: mttt train --run {self.path}")
+
     @contextmanager
     def checkpoints(self, *, write: bool = False) -> Iterator[Checkpoints]:
         """To read, also while another process trains the run; or to write, for the process that trains it."""
         if not write and not (self.path / "checkpoints").is_dir():
-            raise RunError(f"{self.path} has no checkpoint yet; train it first: mttt train --run {self.path}")
+            raise self.no_checkpoint()
         checkpoints = Checkpoints(self.path / "checkpoints", write=write)
         try:
             yield checkpoints
