@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.core import Tracer
 
 import mttt
 
@@ -127,9 +128,12 @@ _drawn = {}
 def build(make, *arguments, scale=0.3, name=None):
     """A module with its noise. Drawing is compiled as one program, and once for each `name`."""
     place = (name, arguments, jax.config.jax_enable_x64)
-    if name is None or place not in _drawn:
-        _drawn[place] = eqx.filter_jit(lambda key: make(*arguments, key=key))(jax.random.key(0))
-    return shake(_drawn[place], scale=scale)
+    drawn = _drawn.get(place)
+    if drawn is None:
+        drawn = eqx.filter_jit(lambda key: make(*arguments, key=key))(jax.random.key(0))
+        if name is not None and not isinstance(jax.tree.leaves(drawn)[0], Tracer):
+            _drawn[place] = drawn
+    return shake(drawn, scale=scale)
 
 
 def fully_optimised(function):
