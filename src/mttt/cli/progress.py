@@ -29,18 +29,19 @@ class Lines:
         self.console, self.steps, self.evaluation_name = console, steps, evaluation_name
 
     def __enter__(self) -> "Lines":
-        self.begin, self.first = time.monotonic(), None
+        self.begin, self.first, self.calls = 0.0, 0, 0
         return self
 
     def __exit__(self, *_: object) -> None: ...
 
     def at(self, step: int) -> None:
-        if self.first is None:
-            self.first = step
+        self.calls += 1
+        if self.calls <= 2:  # before the first step and after it: that step compiles, and tells nothing of the others
+            self.first, self.begin = step, time.monotonic()
 
     def record(self, record: Record) -> None:
         step = record["step"]
-        done = step - (self.first or 0)
+        done = step - self.first
         left = (time.monotonic() - self.begin) / done * (self.steps - step) if done else 0
         kind = self.evaluation_name if record["kind"] == "evaluation" else "train"
         head = f"step {step:>{len(str(self.steps))}}/{self.steps}  epoch {record['epoch']:6.2f}"
