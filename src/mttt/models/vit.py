@@ -122,7 +122,8 @@ class ViT(eqx.Module):
 
         def run_block(tokens, xs):
             arrays, key = xs
-            return eqx.combine(arrays, rest)(tokens, key=key, trace=trace)
+            mixed = eqx.combine(arrays, rest)(tokens, key=key, trace=trace)
+            return mixed.tokens, mixed.losses
 
         body = jax.checkpoint(run_block) if self.remat else run_block
         keys = None if key is None else jax.random.split(key, self.depth)
