@@ -4,11 +4,14 @@ import random
 import signal
 import time
 
+import jax
 import numpy as np
 import pytest
 
 from cli.harness import TINY, kill_at, metrics, mttt, start
-from mttt.outer.interrupt import Interrupt
+from mttt.cli import train
+from mttt.outer.interrupt import Interrupt, Interrupted
+from mttt.recipes import encode, launch
 from mttt.runs import Run
 
 WORDS = ["train", "digits", *TINY, "--epochs", "2", "--checkpoint-every", "0.2", "--evaluate-every", "0.5"]
@@ -94,6 +97,25 @@ def test_after_the_first_signal_the_next_does_what_it_does_by_default():
         assert interrupt.requested == signal.SIGTERM
         assert signal.getsignal(signal.SIGTERM) == signal.getsignal(signal.SIGINT) == signal.SIG_DFL
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_signal_while_metrics_are_written_still_saves(tmp_path):
+    """It comes after the loop has decided that this step needs no checkpoint."""
+
+    class Impatient:
+        def at(self, step):
+            pass
+
+        def record(self, record):
+            signal.raise_signal(signal.SIGTERM)
+
+    recipe = train.parse([*TINY, "--epochs", "2", "--checkpoint-every", "2"])[1].recipe
+    run = Run.create(tmp_path / "run", encode(recipe))
+    with jax.numpy_dtype_promotion("standard"), pytest.raises(Interrupted) as stopped:  # Optax promotes implicitly
+        launch(recipe, recipe.data.load(), run, Impatient())
+    with run.checkpoints() as checkpoints:
+        assert checkpoints.latest() == stopped.value.step
+    assert stopped.value.step >= 3
 
 
 def test_an_existing_run_is_never_overwritten(reference, tmp_path):

@@ -102,7 +102,8 @@ def train(training: Training, state: State, batches: grain.DatasetIterator) -> E
                 last = step == plan.steps
                 log = last or step % plan.log_every == 0
                 evaluate_now = last or step % plan.evaluate_every == 0
-                save = last or step % plan.checkpoint_every == 0 or bool(interrupt.requested)
+                stop = interrupt.requested  # asked once: a signal that comes later waits for the next step
+                save = last or step % plan.checkpoint_every == 0 or stop is not None
                 if log or evaluate_now or save:
                     done.block_until_ready()
             training.observer.at(step)
@@ -116,8 +117,8 @@ def train(training: Training, state: State, batches: grain.DatasetIterator) -> E
             if save:
                 run.metrics.flush()
                 checkpoints.save(step, state, batches.get_state())
-            if interrupt.requested and not last:
-                raise Interrupted(step, interrupt.requested)
+            if stop is not None and not last:
+                raise Interrupted(step, stop)
         # Nothing was left to do if the run was killed after its last checkpoint and before its result.
         return evaluate_state(state, training.data, plan) if evaluation is None else evaluation
 
