@@ -27,7 +27,7 @@ W = {"A1": learner.up.weight, "b1": learner.up.bias, "A2": learner.down.weight, 
 def f(x, W):
     """The learner: a small neural network."""
     hidden = jax.nn.gelu(x @ W["A1"] + W["b1"], approximate=True)
-    return hidden @ W["A2"] + W["b2"]
+    return hidden @ W["A2"].T + W["b2"]
 
 
 def layer_norm(y):

@@ -85,13 +85,14 @@ OPTIMIZERS = {
 BATCHINGS = {"full": mttt.FullBatch, "mini": mttt.MiniBatches}
 
 
-def ttt(learner="mlp", task="normalised", optimizer="fixed", batching="full", steps=1):
+def ttt(learner="mlp", task="normalised", optimizer="fixed", batching="full", steps=1, block=None):
     return partial(
         mttt.TTT,
         learner=LEARNERS[learner],
         task=TASKS[task],
         optimizer=OPTIMIZERS[optimizer],
         batching=BATCHINGS[batching](steps),
+        block=block,
     )
 
 
@@ -99,6 +100,7 @@ MIXERS = {
     "mttt-linear": ttt("zero-linear", "plain"),
     "mttt-mlp": ttt(),
     "mttt-mlp-sgd3": ttt(batching="mini", steps=3),
+    "mttt-mlp-blocks": ttt(steps=2, block=3),
     "ttt-kernel": ttt("gaussian", "plain"),
     "self-attention": mttt.SelfAttention,
     "linear-attention": mttt.LinearAttention,

@@ -6,6 +6,7 @@ attention (`mttt.mixers`); `ViT` is a model around any mixer (`mttt.models`).
 
 from mttt.inner import (
     Batching as Batching,
+    Blockwise as Blockwise,
     ExponentialKernel as ExponentialKernel,
     FullBatch as FullBatch,
     GaussianKernel as GaussianKernel,

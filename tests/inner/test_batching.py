@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 import mttt
 from catalogue import WIDTH, relative_error, tokens
 from inner.test_loop import make, run
+from mttt.inner.batching import permute
 
 
 @settings(deadline=None, max_examples=40)
@@ -18,24 +19,33 @@ def test_mini_batches_use_every_token_once(n, steps, seed):
     batching = mttt.MiniBatches(steps)
     if steps > n:
         with pytest.raises(ValueError, match=f"at most {n}"):
-            batching.phases(n, None)
+            batching.split(n, None)
         return
-    phases = batching.phases(n, jax.random.key(seed))
-    assert sum(phase.steps for phase in phases) == steps
-    rows = [np.arange(n) if p.rows is None else np.asarray(p.rows).ravel() for p in phases]
+    order, phases = batching.split(n, jax.random.key(seed))
+    assert sum(steps for steps, _ in phases) == steps
     if steps:
-        np.testing.assert_array_equal(np.sort(np.concatenate(rows)), np.arange(n))
-        sizes = [n if p.rows is None else p.rows.shape[1] for p in phases]
-        assert max(sizes) - min(sizes) <= 1
+        assert sum(steps * m for steps, m in phases) == n
+        assert max(m for _, m in phases) - min(m for _, m in phases) <= 1
+        assert (order is None) == (steps == 1)
+    if order is not None:
+        np.testing.assert_array_equal(np.sort(order), np.arange(n))
 
 
 def test_a_key_makes_the_split_random_and_none_makes_it_fixed():
     batching = mttt.MiniBatches(2)
-    split = lambda key: np.asarray(batching.phases(20, key)[0].rows)  # noqa: E731
-    assert (split(None) == split(None)).all()
-    assert (split(jax.random.key(1)) == split(jax.random.key(1))).all()
-    assert (split(jax.random.key(1)) != split(jax.random.key(2))).any()
-    assert (split(None) != np.arange(20).reshape(2, 10)).any()
+    order = lambda key: np.asarray(batching.split(20, key).order)  # noqa: E731
+    assert (order(None) == order(None)).all()
+    assert (order(jax.random.key(1)) == order(jax.random.key(1))).all()
+    assert (order(jax.random.key(1)) != order(jax.random.key(2))).any()
+    assert (order(None) != np.arange(20)).any()
+
+
+def test_permuting_is_indexing():
+    x, order = tokens(), jax.random.permutation(jax.random.key(0), 7)
+    weights = tokens(seed=2)
+    got = jax.value_and_grad(lambda x: jnp.sum(weights * jnp.sin(permute(x, order))))(x)
+    expected = jax.value_and_grad(lambda x: jnp.sum(weights * jnp.sin(x[order])))(x)
+    assert relative_error(got, expected) < 1e-6
 
 
 def test_one_mini_batch_is_the_full_batch(float64):
@@ -53,9 +63,10 @@ def test_mini_batches_are_steps_on_their_own_tokens(float64):
     def both(parts, x):
         got = run(parts, mttt.MiniBatches(3), x).learner
         learner, task, optimizer = parts
-        for phase in mttt.MiniBatches(3).phases(len(x), jax.random.key(3)):
-            for rows in phase.rows:
-                learner = mttt.inner_loop(learner, task, optimizer, mttt.FullBatch(1), x[rows]).learner
+        order, phases = mttt.MiniBatches(3).split(len(x), jax.random.key(3))
+        assert phases == ((1, 3), (2, 2))
+        for rows in (order[:3], order[3:5], order[5:]):
+            learner = mttt.inner_loop(learner, task, optimizer, mttt.FullBatch(1), x[rows]).learner
         return got, learner
 
     assert relative_error(*both(parts, x)) < 1e-12

@@ -138,12 +138,10 @@ def test_compressed_task_in_float32(task):
 
 
 @pytest.mark.parametrize("task", ["plain", "normalised"])
-def test_scan_is_unrolled_is_a_python_loop(float64, task):
+def test_scan_is_a_python_loop(float64, task):
     parts, x = make("mlp", task), tokens()
     scanned = eqx.filter_jit(run)(parts, mttt.FullBatch(4), x, losses=True)
-    unrolled = eqx.filter_jit(run)(parts, mttt.FullBatch(4), x, losses=True, unroll=4)
     by_hand, losses = eqx.filter_jit(plain_steps)(parts[0], PlainReconstruction(parts[1]), x, 4, 1.0)
-    assert relative_error(unrolled, scanned) < 1e-14
     assert relative_error(scanned.learner, by_hand) < 1e-11
     assert relative_error(scanned.losses, losses) < 1e-11
 

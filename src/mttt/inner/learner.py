@@ -59,6 +59,15 @@ class Zeros(eqx.Module):
         return pull(cotangent)[0]
 
 
+class Blockwise(eqx.Module):
+    """A learner that answers each token for itself, with activations on the way that are wider than a token.
+
+    To inherit from it is a promise: the inner loop may show the learner any few tokens at a time. Those activations are
+    then made for a block of tokens at a time, and made again in the outer backward pass instead of being kept. Learners
+    without such activations, like the linear one, have nothing to gain from it.
+    """
+
+
 class NonParametric(eqx.Module):
     """A learner without W: it learns by keeping its training data, so there is nothing to descend on."""
 

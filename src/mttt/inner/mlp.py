@@ -4,19 +4,42 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from mttt.inner.learner import Blockwise
 from mttt.nn.dense import Dense, gelu
+from mttt.nn.products import backward, forward
 
 
-class MLPLearner(eqx.Module):
+class Up(eqx.Module):
+    """x ↦ xA + b, to more features."""
+
+    weight: Float[Array, "k m"]
+    bias: Float[Array, " m"]
+
+    def __call__(self, tokens: Float[Array, "n k"]) -> Float[Array, "n m"]:
+        return forward(tokens, self.weight.astype(tokens.dtype)) + self.bias.astype(tokens.dtype)[None, :]
+
+
+class Down(eqx.Module):
+    """h ↦ hAᵀ + b, to fewer features. A is stored like that of `Up`, its narrow side first: see `nn/products.py`."""
+
+    weight: Float[Array, "k m"]
+    bias: Float[Array, " k"]
+
+    def __call__(self, hidden: Float[Array, "n m"]) -> Float[Array, "n k"]:
+        return backward(hidden, self.weight.astype(hidden.dtype)) + self.bias.astype(hidden.dtype)[None, :]
+
+
+class MLPLearner(Blockwise):
     """Two affine layers with GELU between them; the hidden layer is `factor` times as wide."""
 
-    up: Dense
-    down: Dense
+    up: Up
+    down: Down
 
     def __init__(self, width: int, *, factor: int = 4, key: PRNGKeyArray):
         up_key, down_key = jax.random.split(key)
-        self.up = Dense(width, factor * width, key=up_key)
-        self.down = Dense(factor * width, width, key=down_key)
+        up, down = Dense(width, factor * width, key=up_key), Dense(factor * width, width, key=down_key)
+        self.up = Up(up.weight, up.bias)
+        self.down = Down(down.weight.T, down.bias)
 
     def __call__(self, inputs: Float[Array, "n k"]) -> Float[Array, "n k"]:
         return self.down(gelu(self.up(inputs)))

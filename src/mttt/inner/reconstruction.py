@@ -11,7 +11,7 @@ where A = GGᵀ, c = Gb, e = ‖b‖², B = GΓ²Gᵀ, p = GΓ²b, r = ‖Γb‖
 computed once, however many steps follow. Without Decoder LN the same holds with s = Γ = 1, β = 0 and no centring.
 """
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -102,6 +102,8 @@ class Reconstruction(Task):
     `features` is k by default, as in the paper's release and so in its tables; 1 is the paper's eq. 1. The bias of g is
     one vector for all heads. Without `decoder_norm` there is no LN.
     """
+
+    tokenwise: ClassVar[bool] = True
 
     phi: Dense
     g: Decoder

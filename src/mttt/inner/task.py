@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Callable
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -25,19 +26,21 @@ class Problem(eqx.Module):
     labels: Float[Array, "n k"] | None = None
     slope: Callable[[PyTree[Array]], Float[Array, "m k"]] | None = None
 
-    def slope_at_zero(self, inputs: Float[Array, "m k"], targets: PyTree[Array]) -> Float[Array, "m k"]:
-        """The gradient of the mean loss of some rows at the answer 0."""
+    def slope_at_zero(self) -> Float[Array, "n k"]:
+        """The gradient of each row's loss at the answer 0."""
         if self.slope is not None:
-            return self.slope(targets) / inputs.shape[0]
-        return jax.grad(lambda answers: self.mean_loss(answers, targets))(jnp.zeros_like(inputs))
-
-    def mean_loss(self, answers: Float[Array, "m k"], targets: PyTree[Array]) -> Float[Array, ""]:
-        """What the inner loop descends on."""
-        return jnp.mean(self.losses(answers, targets))
+            return self.slope(self.targets)
+        return jax.grad(lambda answers: jnp.sum(self.losses(answers, self.targets)))(jnp.zeros_like(self.inputs))
 
 
 class Task(eqx.Module):
-    """Poses the inner loop's problem. One head of one input: tokens are (n, d), the learner is k wide."""
+    """Poses the inner loop's problem. One head of one input: tokens are (n, d), the learner is k wide.
+
+    `tokenwise` is True for a task that poses each token's problem from that token alone: the problem of some tokens is
+    then those rows of the problem of all. The inner loop may pose it a few tokens at a time, where they are needed.
+    """
+
+    tokenwise: ClassVar[bool] = False
 
     @abc.abstractmethod
     def __call__(self, tokens: Float[Array, "n d"]) -> Problem:

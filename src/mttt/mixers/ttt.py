@@ -8,7 +8,19 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mttt.inner import Batching, FullBatch, GradientDescent, NonParametric, Optimizer, Reconstruction, Task, inner_loop
+from mttt.inner import (
+    Batching,
+    Blockwise,
+    FullBatch,
+    GradientDescent,
+    NonParametric,
+    Optimizer,
+    Reconstruction,
+    Task,
+    block_size,
+    inner_loop,
+    map_blocks,
+)
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, head_width, over_heads, stack_heads
 from mttt.nn import Dense
@@ -34,6 +46,9 @@ class TTT(Mixer):
 
     MTTT-Linear is `TTT(dim, heads, learner=zero_linear, task=partial(Reconstruction, decoder_norm=False), key=key)`;
     MTTT-MLP is `TTT(dim, heads, learner=MLPLearner, key=key)`.
+
+    `block` is how many tokens a `Blockwise` learner sees at a time, at most: fewer take less memory, n is all at once.
+    By default it is chosen from n. The numbers are the same.
     """
 
     psi: Dense
@@ -42,6 +57,7 @@ class TTT(Mixer):
     optimizer: Optimizer
     batching: Batching
     merge: Merge
+    block: int | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -52,6 +68,7 @@ class TTT(Mixer):
         task: MakeTask = Reconstruction,
         optimizer: Callable[[], Optimizer] = GradientDescent,
         batching: Batching | None = None,
+        block: int | None = None,
         key: PRNGKeyArray,
     ):
         width = head_width(dim, heads)
@@ -62,17 +79,26 @@ class TTT(Mixer):
         self.learner = stack_heads(lambda key: learner(width, key=key), heads, key=learner_key)
         self.optimizer = stack_heads(lambda key: optimizer(), heads, key=key)
         self.batching = FullBatch(1) if batching is None else batching
+        self.block = block
         self.merge = Merge(stack_heads(lambda key: fan_out_uniform(key, (width, dim)), heads, key=merge_key))
 
     def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
-        def head(parts):
-            psi, task, learner, optimizer = parts
-            trained = inner_loop(learner, task, optimizer, self.batching, tokens, key=key, losses=trace)
-            losses = None if trained.losses is None else task.report(trained.losses)
-            return trained.learner(wide(psi(tokens))).astype(tokens.dtype), losses
+        def learn(parts):
+            task, learner, optimizer = parts
+            trained = inner_loop(
+                learner, task, optimizer, self.batching, tokens, key=key, losses=trace, block=self.block
+            )
+            return trained.learner, None if trained.losses is None else task.report(trained.losses)
 
-        features, losses = over_heads(head, (self.psi, self.task, self.learner, self.optimizer))
-        return Mixed(self.merge(features), losses)
+        learners, losses = over_heads(learn, (self.task, self.learner, self.optimizer))
+
+        def answer(tokens):
+            features = eqx.filter_vmap(lambda psi, learner: learner(wide(psi(tokens))))(self.psi, learners)
+            return self.merge(features.astype(tokens.dtype))
+
+        n = tokens.shape[0]
+        at_most = block_size(n, self.block) if isinstance(learners, Blockwise) else n
+        return Mixed(map_blocks(answer, tokens, at_most), losses)
 
 
 def _is_ttt(node: Any) -> bool:

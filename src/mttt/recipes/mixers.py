@@ -77,9 +77,13 @@ class MTTTMLP:
     """width of the hidden layer, in widths of a head"""
     normalisation: Normalisation = "release"
     """inner loss divided by n·d/H as in the paper's release, or by n as in its eq. 1"""
+    block: int | None = None
+    """tokens at a time, at most; fewer take less memory, for the same numbers; by default 8√n"""
 
     def __post_init__(self):
         positive(factor=self.factor)
+        if self.block is not None:
+            positive(block=self.block)
         _batching(self.batching, self.steps)
 
     def build(self) -> MakeMixer:
@@ -87,16 +91,17 @@ class MTTTMLP:
             drawn = MLPLearner(width, factor=self.factor, key=key)
             return drawn if self.train_initial else Frozen(drawn)
 
-        return _ttt(self, learner)
+        return _ttt(self, learner, block=self.block)
 
 
-def _ttt(recipe: MTTTLinear | MTTTMLP, learner: MakeLearner) -> MakeMixer:
+def _ttt(recipe: MTTTLinear | MTTTMLP, learner: MakeLearner, *, block: int | None = None) -> MakeMixer:
     return partial(
         TTT,
         learner=learner,
         task=partial(Reconstruction, decoder_norm=recipe.decoder_norm, features=_features(recipe.normalisation)),
         optimizer=partial(recipe.optimizer.build, recipe.steps),
         batching=_batching(recipe.batching, recipe.steps),
+        block=block,
     )
 
 

@@ -1,0 +1,68 @@
+"""A few tokens at a time: what is wider than a token exists for one block of tokens only.
+
+What a learner makes of a token (for the MLP, arrays of four times its width) would otherwise be kept for all n tokens
+until the outer backward pass. Here it is made again then, block by block, while it is small enough for a cache.
+"""
+
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, PyTree
+
+Rows = PyTree[Array]  # every array has one row a token
+R = TypeVar("R")
+
+
+def block_size(n: int, block: int | None = None) -> int:
+    """How many of n tokens to take at a time, at most: `block`, or 8√n.
+
+    With blocks of size b, the memory of a block grows with b and what is kept between blocks with n/b, so √n balances
+    them; the 8 was measured (docs/performance.md).
+    """
+    if block is None:
+        return 8 * math.isqrt(n)
+    if block < 1:
+        raise ValueError(f"block={block}: a block holds at least one token; {n} takes all of them at once")
+    return block
+
+
+def _split(rows: Rows, at_most: int) -> tuple[Rows, Rows | None] | None:
+    """Blocks of equal size and what is left over; None if there is nothing to split.
+
+    The size is the largest divisor of the number of rows, if that is not much smaller than `at_most`; otherwise the
+    rows are spread evenly and the last block is smaller.
+    """
+    n = jax.tree.leaves(rows)[0].shape[0]
+    if n <= at_most:
+        return None
+    divisors = [size for size in range(at_most, at_most // 2, -1) if n % size == 0]
+    size = divisors[0] if divisors else -(-n // -(-n // at_most))
+    count = n // size
+    blocks = jax.tree.map(lambda a: a[: count * size].reshape(count, size, *a.shape[1:]), rows)
+    return blocks, jax.tree.map(lambda a: a[count * size :], rows) if count * size < n else None
+
+
+def sum_over_blocks(function: Callable[[Rows], R], rows: Rows, at_most: int) -> R:
+    """The sum of function(block) over the blocks of rows."""
+    if (split := _split(rows, at_most)) is None:
+        return function(rows)
+    blocks, rest = split
+    shapes = jax.eval_shape(function, jax.tree.map(lambda a: a[0], blocks))
+    zeros = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
+    add = jax.checkpoint(lambda total, block: jax.tree.map(jnp.add, total, function(block)))
+    total, _ = jax.lax.scan(lambda total, block: (add(total, block), None), zeros, blocks)
+    return total if rest is None else add(total, rest)
+
+
+def map_blocks(function: Callable[[Rows], Array], rows: Rows, at_most: int) -> Array:
+    """function(rows), where function takes each row for itself."""
+    if (split := _split(rows, at_most)) is None:
+        return function(rows)
+    blocks, rest = split
+    again = jax.checkpoint(function)
+    _, out = jax.lax.scan(lambda _, block: (None, again(block)), None, blocks)
+    out = out.reshape(-1, *out.shape[2:])
+    return out if rest is None else jnp.concatenate([out, again(rest)])
