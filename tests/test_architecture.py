@@ -17,7 +17,8 @@ BELOW = {
     "outer": {"models", "nn", "data", "runs"},
     "report": {"runs"},
     "recipes": {"outer", "models", "mixers", "inner", "nn", "data", "runs"},
-    "cli": {"recipes", "report", "outer", "mixers", "data", "runs"},
+    "bench": {"outer", "models", "mixers", "inner", "nn", "data"},
+    "cli": {"bench", "recipes", "report", "outer", "mixers", "data", "runs"},
 }
 # Files beside the rooms: what Python and packaging want there.
 DOORS = {"__init__", "__main__", "version"}

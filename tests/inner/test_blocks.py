@@ -13,8 +13,7 @@ from mttt.inner.blocks import block_size, map_blocks, sum_over_blocks
 BATCHINGS = [mttt.FullBatch(1), mttt.FullBatch(3), mttt.MiniBatches(3)]
 
 
-@pytest.mark.parametrize("batching", BATCHINGS, ids=["t1", "t3", "sgd3"])
-@pytest.mark.parametrize("losses", [False, True])
+@pytest.mark.parametrize(("batching", "losses"), [*((batching, False) for batching in BATCHINGS), (BATCHINGS[2], True)])
 def test_blocks_change_no_number(float64, batching, losses):
     """Outputs, losses and outer gradients; blocks that divide the tokens, that do not, and of one token."""
     variables = make("mlp", "normalised"), tokens(12)
@@ -29,7 +28,7 @@ def test_blocks_change_no_number(float64, batching, losses):
         return eqx.filter_value_and_grad(loss, has_aux=True)(variables)
 
     whole = outer(variables, 12)
-    for block in (1, 4, 5, None):
+    for block in (1, 4, 5):
         assert relative_error(outer(variables, block), whole) < 1e-12
 
 
@@ -76,10 +75,13 @@ def test_maps_and_sums(n, at_most):
 
 
 def test_block_size():
-    assert [block_size(n) for n in (64, 196, 12_544, 50_176)] == [64, 112, 896, 1792]
-    assert block_size(196, 50) == 50
+    mlp, linear, stranger = (make(name, "plain")[0] for name in ("mlp", "linear", "stranger"))
+    assert [block_size(mlp, n) for n in (64, 196, 12_544, 50_176)] == [64, 112, 896, 1792]
+    assert [block_size(linear, n) for n in (196, 12_544)] == [448, 3584], "its activations are narrower"
+    assert block_size(stranger, 196) == block_size(stranger, 196, 50) == 196, "it mixes tokens"
+    assert block_size(mlp, 196, 50) == 50
     with pytest.raises(ValueError, match="block=0: a block holds at least one token"):
-        block_size(196, 0)
+        block_size(mlp, 196, 0)
 
 
 def test_memory_grows_by_a_few_widths_a_token():

@@ -4,6 +4,7 @@ import importlib
 import logging
 import os
 import sys
+from pathlib import Path
 
 from rich.console import Console
 
@@ -14,6 +15,7 @@ COMMANDS = {
     "evaluate": "accuracy and inner losses of a trained model, for any number of inner steps",
     "predict": "classify pictures with a trained model",
     "presets": "list the presets",
+    "bench": "measure speed, memory and FLOPs on this machine",
 }
 
 
@@ -38,6 +40,7 @@ def main(words: list[str] | None = None) -> None:
     from mttt.outer import NotFinite, WrongNumbers
     from mttt.runs import RunError
 
+    _keep_compiled_programs()
     console = Console()
     try:
         if words[0] not in COMMANDS:
@@ -49,6 +52,22 @@ def main(words: list[str] | None = None) -> None:
         _fail(error, 1)
     except KeyboardInterrupt:  # before there was anything to save
         sys.exit(130)
+
+
+def _keep_compiled_programs() -> None:
+    """Compile once for all runs, unless the user has said where to keep programs (or that they are not to be kept)."""
+    import jax
+
+    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
+        return
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mttt"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return
+    if os.access(folder, os.W_OK):
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 
 def _fail(error: Exception, code: int) -> None:

@@ -6,27 +6,29 @@ until the outer backward pass. Here it is made again then, block by block, while
 
 import math
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
+from mttt.inner.learner import Blockwise
+
 Rows = PyTree[Array]  # every array has one row a token
 R = TypeVar("R")
 
 
-def block_size(n: int, block: int | None = None) -> int:
-    """How many of n tokens to take at a time, at most: `block`, or 8√n.
+def block_size(learner: Any, n: int, block: int | None = None) -> int:
+    """How many of n tokens a learner is to see at a time, at most: `block`, or 32√n / expansion (8√n for the MLP).
 
     With blocks of size b, the memory of a block grows with b and what is kept between blocks with n/b, so √n balances
-    them; the 8 was measured (docs/performance.md).
+    them; the 32 was measured (docs/performance.md). A learner that is not `Blockwise` sees all tokens at once.
     """
-    if block is None:
-        return 8 * math.isqrt(n)
-    if block < 1:
+    if block is not None and block < 1:
         raise ValueError(f"block={block}: a block holds at least one token; {n} takes all of them at once")
-    return block
+    if not isinstance(learner, Blockwise):
+        return n
+    return max(1, int(32 * math.isqrt(n) / learner.expansion)) if block is None else block
 
 
 def _split(rows: Rows, at_most: int) -> tuple[Rows, Rows | None] | None:

@@ -60,12 +60,17 @@ class Zeros(eqx.Module):
 
 
 class Blockwise(eqx.Module):
-    """A learner that answers each token for itself, with activations on the way that are wider than a token.
+    """A learner that answers each token for itself.
 
-    To inherit from it is a promise: the inner loop may show the learner any few tokens at a time. Those activations are
-    then made for a block of tokens at a time, and made again in the outer backward pass instead of being kept. Learners
-    without such activations, like the linear one, have nothing to gain from it.
+    To inherit from it is a promise: the inner loop may show the learner any few tokens at a time. What it makes on the
+    way to its answers is then made for a block of tokens at a time, and made again in the outer backward pass instead
+    of being kept. `expansion` is how many times wider than a token the widest of that is; it only decides how many
+    tokens a block has.
     """
+
+    @property
+    def expansion(self) -> float:
+        return 4.0
 
 
 class NonParametric(eqx.Module):

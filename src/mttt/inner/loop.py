@@ -65,7 +65,7 @@ def inner_loop(
 
     trained = start.materialise(wide(tokens).dtype) if isinstance(start, Zeros) else start
     weights, rest = eqx.partition(trained, eqx.is_inexact_array)
-    at_most = block_size(n, block) if isinstance(trained, Blockwise) else n
+    at_most = block_size(trained, n, block)
 
     def part_of_loss(weights: PyTree[Array], rows: Any, m: int) -> Float[Array, ""]:
         """What some of m rows add to their mean loss."""

@@ -41,5 +41,10 @@ class MLPLearner(Blockwise):
         self.up = Up(up.weight, up.bias)
         self.down = Down(down.weight.T, down.bias)
 
+    @property
+    def expansion(self) -> float:
+        width, hidden = self.up.weight.shape[-2:]  # there is an axis of heads before, or not
+        return hidden / width
+
     def __call__(self, inputs: Float[Array, "n k"]) -> Float[Array, "n k"]:
         return self.down(gelu(self.up(inputs)))

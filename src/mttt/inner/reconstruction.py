@@ -25,7 +25,7 @@ from mttt.nn.roles import Shared
 
 
 class Targets(NamedTuple):
-    """What the loss has to know of a token."""
+    """What the loss has to know of a token, divided by `features`."""
 
     value: Float[Array, "n k"]  # u
     offset: Float[Array, " n"]  # w
@@ -39,50 +39,47 @@ class Quadratic(eqx.Module):
     vector: Float[Array, " k"]
     number: Float[Array, ""]
 
-    def __init__(self, left: Float[Array, "k d"], right: Float[Array, " d"]):
-        """The squared norm of z·left + right."""
-        self.matrix = left @ left.T
-        self.vector = left @ right
-        self.number = right @ right
+    def __init__(self, left: Float[Array, "k d"], right: Float[Array, " d"], features: float = 1.0):
+        """The squared norm of z·left + right, divided by `features`."""
+        self.matrix = left @ left.T / features
+        self.vector = left @ right / features
+        self.number = right @ right / features
 
     def __call__(self, z: Float[Array, "n k"]) -> Float[Array, " n"]:
         return jnp.sum(z * (z @ self.matrix + 2 * self.vector[None, :]), axis=1) + self.number
 
 
 class PlainLoss(eqx.Module):
-    """½‖zG + b − x‖² / features of each row."""
+    """½‖zG + b − x‖² / features of each row. Small arrays are divided by the number of features, not the answers."""
 
-    output: Quadratic  # ‖o‖²
-    features: float
+    output: Quadratic  # ‖o‖² / features
 
     def __call__(self, z: Float[Array, "n k"], targets: Targets) -> Float[Array, " n"]:
         agreement = jnp.sum(z * targets.value, axis=1) + targets.offset
-        return (0.5 * self.output(z) - agreement + targets.constant) / self.features
+        return 0.5 * self.output(z) - agreement + targets.constant
 
     def slope(self, targets: Targets) -> Float[Array, "n k"]:
         """The gradient at z = 0. Written out because XLA multiplies by zeros that it is told of."""
-        return (self.output.vector[None, :] - targets.value) / self.features
+        return self.output.vector[None, :] - targets.value
 
 
 class NormalisedLoss(eqx.Module):
     """½‖LN(zG + b) − x‖² / features of each row."""
 
     variance: Quadratic  # dσ²
-    scaled: Quadratic  # ‖Γ(y − ȳ)‖²
+    scaled: Quadratic  # ‖Γ(y − ȳ)‖² / features, and so for the following
     cross: Float[Array, " k"]  # q
     cross_number: Float[Array, ""]  # t
     shift_norm: Float[Array, ""]  # ‖β‖²
     dim: int
     eps: float
-    features: float
 
     def __call__(self, z: Float[Array, "n k"], targets: Targets) -> Float[Array, " n"]:
         # A sum of squares, but summed up otherwise: rounding could take it below 0.
         s = jax.lax.rsqrt(jnp.maximum(self.variance(z), 0) / self.dim + self.eps)
         # s multiplies both Γβ·(y − ȳ), from ‖o‖²/2, and −Γx·(y − ȳ), from −o·x.
         linear = jnp.sum(z * (self.cross[None, :] - targets.value), axis=1) + self.cross_number - targets.offset
-        loss = 0.5 * s**2 * self.scaled(z) + s * linear + 0.5 * self.shift_norm + targets.constant
-        return loss / self.features
+        return 0.5 * s**2 * self.scaled(z) + s * linear + 0.5 * self.shift_norm + targets.constant
 
 
 class Decoder(eqx.Module):
@@ -126,12 +123,12 @@ class Reconstruction(Task):
         self.features = float(width) if features is None else float(features)
 
     def __call__(self, tokens: Float[Array, "n d"]) -> Problem:
-        g, b = self.g.weight, self.g.bias.value
+        g, b, features = self.g.weight, self.g.bias.value, self.features
         labels = wide(self._values(tokens, g)) - (g @ b)[None, :]
         norm = self.decoder_norm
         if norm is None:
             gamma, beta = jnp.ones_like(b), jnp.zeros_like(b)
-            losses = PlainLoss(Quadratic(g, b), self.features)
+            losses = PlainLoss(Quadratic(g, b, features))
             slope = losses.slope
         else:
             gamma, beta = norm.scale, norm.shift
@@ -139,20 +136,19 @@ class Reconstruction(Task):
             scaled = g * gamma[None, :], b * gamma
             losses = NormalisedLoss(
                 variance=Quadratic(g, b),
-                scaled=Quadratic(*scaled),
-                cross=scaled[0] @ beta,
-                cross_number=scaled[1] @ beta,
-                shift_norm=beta @ beta,
+                scaled=Quadratic(*scaled, features),
+                cross=scaled[0] @ beta / features,
+                cross_number=scaled[1] @ beta / features,
+                shift_norm=beta @ beta / features,
                 dim=tokens.shape[1],
                 eps=norm.eps,
-                features=self.features,
             )
             slope = None
         x = wide(tokens)
         targets = Targets(
-            value=wide(self._values(tokens, g * gamma[None, :])),
-            offset=x @ (b * gamma),
-            constant=0.5 * jnp.sum(x**2, axis=1) - x @ beta,
+            value=wide(self._values(tokens, g * gamma[None, :] / features)),
+            offset=x @ (b * gamma / features),
+            constant=0.5 / features * jnp.sum(x**2, axis=1) - x @ (beta / features),
         )
         return Problem(wide(self.phi(tokens)), targets, losses, labels, slope)
 

@@ -10,7 +10,6 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from mttt.inner import (
     Batching,
-    Blockwise,
     FullBatch,
     GradientDescent,
     NonParametric,
@@ -96,8 +95,7 @@ class TTT(Mixer):
             features = eqx.filter_vmap(lambda psi, learner: learner(wide(psi(tokens))))(self.psi, learners)
             return self.merge(features.astype(tokens.dtype))
 
-        n = tokens.shape[0]
-        at_most = block_size(n, self.block) if isinstance(learners, Blockwise) else n
+        at_most = block_size(learners, tokens.shape[0], self.block)
         return Mixed(map_blocks(answer, tokens, at_most), losses)
 
 

@@ -1,0 +1,14 @@
+"""Speed, memory and FLOPs, compared inside one run."""
+
+from mttt.bench.compile import compile_bench as compile_bench
+from mttt.bench.data import data_bench as data_bench
+from mttt.bench.figure import draw_lengths as draw_lengths
+from mttt.bench.layers import (
+    LAYERS as LAYERS,
+    LENGTHS as LENGTHS,
+    NAIVE as NAIVE,
+    SHAPES as SHAPES,
+    layers_bench as layers_bench,
+)
+from mttt.bench.measure import Report as Report, Row as Row
+from mttt.bench.models import MODELS as MODELS, models_bench as models_bench

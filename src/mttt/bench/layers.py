@@ -1,0 +1,141 @@
+"""One layer, forward and forward + backward: MTTT against linear attention and against naive MTTT."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+
+from mttt.bench.measure import (
+    Report,
+    Row,
+    flops,
+    interleave,
+    milliseconds,
+    peak_flops,
+    peak_run,
+    shapes_of,
+    temp_bytes,
+)
+from mttt.bench.naive import NaiveTTT
+from mttt.inner import FullBatch, MiniBatches, MLPLearner, Reconstruction, zero_linear
+from mttt.mixers import TTT, LinearAttention, Mixer, SelfAttention
+
+
+class Shape(NamedTuple):
+    """A batch of inputs, and the heads."""
+
+    batch: int
+    tokens: int
+    dim: int
+    heads: int
+
+
+SHAPES = {"patches": Shape(8, 196, 384, 6), "pixels": Shape(1, 12_544, 192, 3)}
+LENGTHS = {f"n={n}": Shape(1, n, 192, 3) for n in (784, 3136, 12_544, 50_176)}
+
+Make = Callable[..., Mixer]
+
+_linear = partial(TTT, learner=zero_linear, task=partial(Reconstruction, decoder_norm=False))
+_mlp = partial(TTT, learner=MLPLearner)
+
+
+def _naive(make: Callable[..., TTT]) -> Make:
+    return lambda dim, heads, *, key: NaiveTTT(make(dim, heads, key=key))
+
+
+LAYERS: dict[str, Make] = {
+    "linear-attention": LinearAttention,
+    "mttt-linear": _linear,
+    "mttt-mlp": _mlp,
+    "mttt-mlp-t4": partial(_mlp, batching=FullBatch(4)),
+    "mttt-mlp-sgd4": partial(_mlp, batching=MiniBatches(4)),
+    "naive-mttt-linear": _naive(_linear),
+    "naive-mttt-mlp": _naive(_mlp),
+    "naive-mttt-mlp-t4": _naive(partial(_mlp, batching=FullBatch(4))),
+    "self-attention": SelfAttention,
+}
+# What each layer is compared with besides linear attention.
+NAIVE = {
+    "mttt-linear": "naive-mttt-linear",
+    "mttt-mlp": "naive-mttt-mlp",
+    "mttt-mlp-t4": "naive-mttt-mlp-t4",
+    "mttt-mlp-sgd4": "naive-mttt-mlp",
+}
+MOST_ATTENTION = 2**31  # bytes of one attention matrix: beyond, only memory is reported
+
+
+class Contestant:
+    """A layer at a shape: what it needs, and how to run it."""
+
+    def __init__(self, make: Make, shape: Shape):
+        layer = eqx.filter_jit(lambda key: make(shape.dim, shape.heads, key=key))(jax.random.key(0))
+        arrays, rest = eqx.partition(layer, eqx.is_inexact_array)
+        key, other = jax.random.split(jax.random.key(1))
+        draw = jax.jit(partial(jax.random.normal, shape=(shape.batch, shape.tokens, shape.dim)))
+        x, cotangent = draw(key), draw(other)
+
+        def forward(arrays: Any, x: Any) -> Any:
+            mixer = eqx.combine(arrays, rest)
+            return jax.vmap(lambda one: mixer(one, key=key).tokens)(x)
+
+        def step(arrays: Any, x: Any, cotangent: Any) -> Any:
+            """The output, and the gradient in parameters and tokens."""
+            out, pull = jax.vjp(forward, arrays, x)
+            return out, pull(cotangent)
+
+        self._forward, self._step = (forward, (arrays, x)), (step, (arrays, x, cotangent))
+        self.compiled = self._compile(*self._step)
+        self.temp_bytes = temp_bytes(self.compiled)
+
+    @staticmethod
+    def _compile(function: Callable, arguments: tuple) -> Any:
+        return jax.jit(function).lower(*shapes_of(arguments)).compile()
+
+    def flops(self) -> tuple[float, float]:
+        """Useful FLOPs, forward and step."""
+        (forward, fewer), (step, all_) = self._forward, self._step
+        return flops(forward, *fewer), flops(step, *all_)
+
+    def runs(self) -> tuple[Callable[[], Any], Callable[[], Any]]:
+        """Forward and step."""
+        forward, step = self._compile(*self._forward), self.compiled
+        return lambda: forward(*self._forward[1]), lambda: step(*self._step[1])
+
+
+def layers_bench(
+    shapes: list[str],
+    layers: list[str],
+    *,
+    repeats: int = 7,
+    block: int | None = None,
+    say: Callable[[str], None] = lambda words: None,
+) -> Report:
+    """Measure each layer at each shape. `block` is for the MTTT-MLP layers: tokens at a time."""
+    rows, peaks = [], []
+    for name in shapes:
+        shape = (SHAPES | LENGTHS)[name]
+        contestants: dict[str, Contestant] = {}
+        for layer in layers:
+            say(f"{name}: compiling {layer}")
+            make = LAYERS[layer]
+            if block is not None and layer.startswith("mttt-mlp"):
+                make = partial(make, block=block)
+            contestants[layer] = Contestant(make, shape)
+        runs: dict[Any, Callable[[], Any]] = {"peak": peak_run()}
+        for layer, contestant in contestants.items():
+            if layer != "self-attention" or 4 * shape.heads * shape.tokens**2 <= MOST_ATTENTION:
+                runs[layer, "forward"], runs[layer, "step"] = contestant.runs()
+        say(f"{name}: running")
+        times = interleave(runs, repeats, lambda done, name=name: say(f"{name}: round {done} of {repeats}"))
+        peaks += times["peak"]
+        for layer, contestant in contestants.items():
+            say(f"{name}: counting FLOPs of {layer}")
+            row = Row(layer, name, shape.batch * shape.tokens, temp_bytes=contestant.temp_bytes)
+            if (layer, "step") in times:
+                row.forward_ms, row.forward_median_ms = milliseconds(times[layer, "forward"])
+                row.step_ms, row.step_median_ms = milliseconds(times[layer, "step"])
+            row.forward_flops, row.step_flops = contestant.flops()
+            rows.append(row)
+    return Report(rows, peak_flops(peaks), repeats, {"block": block})

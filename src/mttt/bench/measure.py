@@ -1,0 +1,159 @@
+"""Measuring programs: interleaved, so that a slow moment of the machine meets all contestants alike."""
+
+import contextlib
+import platform
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+from unittest import mock
+
+import jax
+import jax.numpy as jnp
+
+from mttt.version import __version__
+
+
+@dataclass
+class Row:
+    """One contestant at one shape. Milliseconds are the best of all rounds; medians have their own fields.
+
+    FLOPs are XLA's count of the program with its loops written out and nothing computed twice: useful FLOPs. XLA counts
+    the body of a loop once, and recomputation is a means, not work. `temp_bytes` is what XLA's buffers for the step
+    need at once, besides inputs and outputs.
+    """
+
+    layer: str
+    shape: str
+    tokens: int
+    forward_ms: float | None = None
+    step_ms: float | None = None
+    forward_median_ms: float | None = None
+    step_median_ms: float | None = None
+    forward_flops: float | None = None
+    step_flops: float | None = None
+    temp_bytes: int | None = None
+
+
+@dataclass
+class Report:
+    """Rows, the machine's matmul peak in the same rounds, and what ran where."""
+
+    rows: list[Row]
+    matmul_peak_flops: float
+    repeats: int
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def of(self, layer: str, shape: str) -> Row | None:
+        """The row of a contestant."""
+        return next((row for row in self.rows if (row.layer, row.shape) == (layer, shape)), None)
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for programs."""
+        return {
+            "rows": [asdict(row) for row in self.rows],
+            "matmul_peak_flops": self.matmul_peak_flops,
+            "repeats": self.repeats,
+            **self.extra,
+            **machine(),
+        }
+
+
+def machine() -> dict[str, Any]:
+    """Versions and the kind of machine."""
+    return {
+        "mttt": __version__,
+        "jax": jax.__version__,
+        "python": platform.python_version(),
+        "backend": jax.default_backend(),
+        "device": jax.devices()[0].device_kind,
+        "devices": jax.device_count(),
+    }
+
+
+def shapes_of(tree: Any) -> Any:
+    """Arrays as shapes: enough to compile."""
+    return jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), tree)
+
+
+def temp_bytes(compiled: Any) -> int:
+    """Bytes of temporary buffers."""
+    return compiled.memory_analysis().temp_size_in_bytes
+
+
+@contextlib.contextmanager
+def written_out() -> Iterator[None]:
+    """In here, programs are traced without blocks, with loops unrolled and nothing recomputed: XLA can count them."""
+    scan = jax.lax.scan
+
+    def unrolled(*arguments, **options):
+        return scan(*arguments, **{**options, "unroll": True})
+
+    def plain(function, *_, **__):
+        return function
+
+    with (
+        mock.patch.object(jax.lax, "scan", unrolled),
+        mock.patch.object(jax, "checkpoint", plain),
+        mock.patch("mttt.inner.blocks._split", return_value=None),
+    ):
+        yield
+
+
+def flops(function: Callable, *arguments: Any) -> float:
+    """XLA's count for a program with loops written out."""
+    with written_out():
+        # A new function: JAX would find the trace of the old one.
+        lowered = jax.jit(lambda *arguments: function(*arguments)).lower(*shapes_of(arguments))
+    compiled: Any = lowered.compile(compiler_options={"xla_backend_optimization_level": "0"})
+    return compiled.cost_analysis()["flops"]
+
+
+def seconds(run: Callable[[], Any]) -> float:
+    """One call, waited for."""
+    start = time.perf_counter()
+    jax.block_until_ready(run())
+    return time.perf_counter() - start
+
+
+def interleave(
+    runs: dict[Any, Callable[[], Any]], repeats: int, progress: Callable[[int], None] = lambda done: None
+) -> dict[Any, list[float]]:
+    """Each of the calls in turn, `repeats` times over, after one call of each that does not count."""
+    for run in runs.values():
+        jax.block_until_ready(run())
+    times: dict[Any, list[float]] = {name: [] for name in runs}
+    for done in range(repeats):
+        for name, run in runs.items():
+            times[name].append(seconds(run))
+        progress(done + 1)
+    return times
+
+
+def milliseconds(times: list[float]) -> tuple[float, float]:
+    """Best and median."""
+    return 1e3 * min(times), 1e3 * statistics.median(times)
+
+
+PEAK = 2048  # side of the square matmul that stands for the machine's peak
+
+
+def peak_run() -> Callable[[], Any]:
+    """A matmul to be interleaved with the others."""
+    a = jnp.ones((PEAK, PEAK))
+    multiply = jax.jit(jnp.matmul)
+    return lambda: multiply(a, a)
+
+
+def peak_flops(times: list[float]) -> float:
+    """FLOP/s of the best of those matmuls."""
+    return 2 * PEAK**3 / min(times)
+
+
+def resident_bytes() -> int:
+    """The most memory that this process has had so far."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else 1024 * most

@@ -1,0 +1,128 @@
+"""A whole training step of a ViT: time, buffers, resident memory."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mttt.bench.layers import LAYERS
+from mttt.bench.measure import Report, Row, interleave, milliseconds, peak_flops, peak_run, resident_bytes, temp_bytes
+from mttt.data import Batch
+from mttt.mixers import SelfAttention
+from mttt.models import SMALL, TINY, LearnedPositions, SinCosPositions, Size, ViT
+from mttt.models.vit import MakeMixer
+from mttt.outer import State, outer_optimizer, schedule, train_step
+
+
+class Model(NamedTuple):
+    """A ViT and a batch of images for it. `remat` recomputes each block in the backward pass."""
+
+    size: Size
+    side: int
+    patch: int
+    batch: int
+    remat: bool
+
+    @property
+    def tokens(self) -> int:
+        return (self.side // self.patch) ** 2
+
+
+MODELS = {
+    "patches": Model(SMALL, 224, 16, 8, False),
+    "pixels": Model(TINY, 112, 1, 1, True),
+    "raw": Model(TINY, 224, 1, 1, True),
+}
+CLASSES = 1000
+
+
+class Step:
+    """A training step, to be compiled and run."""
+
+    def __init__(self, model: Model, mixer: MakeMixer):
+        self.model = model
+        rate = schedule(peak=1e-3, warmup=1, steps=100)
+        optimizer = outer_optimizer(rate, peak=1e-3, decay=1e-4, clip=1.0, b1=0.9, b2=0.999, bfloat16_moment=True)
+
+        def make(key: Any) -> State:
+            vit = ViT(
+                (model.side, model.side, 3),
+                CLASSES,
+                size=model.size,
+                patch=model.patch,
+                mixer=mixer,
+                positions=LearnedPositions if model.patch == 1 else SinCosPositions,
+                remat=model.remat,
+                key=key,
+            )
+            return State(vit, optimizer, key=key)
+
+        self._make = make
+        shapes = eqx.filter_eval_shape(make, jax.random.key(0))
+        is_shape = lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct)  # noqa: E731
+        self._arrays, self._rest = eqx.partition(shapes, is_shape)
+        self._step = partial(train_step, optimizer=optimizer)
+
+    def batch(self) -> Batch:
+        """Images of noise."""
+        m = self.model
+        images = np.random.default_rng(0).integers(0, 256, (m.batch, m.side, m.side, 3), np.uint8)
+        return Batch(images, np.zeros(m.batch, np.int32), np.ones(m.batch, np.float32))
+
+    def lower(self) -> Any:
+        """The program, with the state's memory reused."""
+
+        def step(arrays: Any, batch: Batch) -> Any:
+            return eqx.filter(self._step(eqx.combine(arrays, self._rest), batch), eqx.is_array)
+
+        batch = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), self.batch())
+        return jax.jit(step, donate_argnums=0).lower(self._arrays, batch)
+
+    def runner(self, compiled: Any) -> Callable[[], Any]:
+        """Step after step from the same images."""
+        state = [eqx.filter(eqx.filter_jit(self._make)(jax.random.key(0)), eqx.is_array)]
+        batch = jax.tree.map(jnp.asarray, self.batch())
+
+        def run() -> Any:
+            state[0] = compiled(state[0], batch)
+            return state[0]
+
+        return run
+
+
+def attention_bytes(model: Model) -> int:
+    """What self-attention's step would need besides the state, by XLA's account; it is compiled, not run."""
+    return temp_bytes(Step(model, SelfAttention).lower().compile())
+
+
+def models_bench(
+    shapes: list[str], layers: list[str], *, repeats: int = 3, say: Callable[[str], None] = lambda words: None
+) -> Report:
+    """Measure training steps. `resident_bytes` of the report is the most that this process has had."""
+    rows, peaks, attention = [], [], {}
+    for name in shapes:
+        model = MODELS[name]
+        runs: dict[Any, Callable[[], Any]] = {"peak": peak_run()}
+        for layer in layers:
+            say(f"{name}: compiling a step with {layer}")
+            step = Step(model, LAYERS[layer])
+            compiled = step.lower().compile()
+            rows.append(Row(layer, name, model.batch * model.tokens, temp_bytes=temp_bytes(compiled)))
+            runs[layer] = step.runner(compiled)
+        say(f"{name}: running")
+        times = interleave(runs, repeats, lambda done, name=name: say(f"{name}: round {done} of {repeats}"))
+        peaks += times["peak"]
+        for row in rows:
+            if row.shape == name:
+                row.step_ms, row.step_median_ms = milliseconds(times[row.layer])
+    resident = resident_bytes()
+    for name in shapes:
+        say(f"{name}: compiling a step with self-attention, for its memory")
+        attention[name] = attention_bytes(MODELS[name])
+    return Report(
+        rows, peak_flops(peaks), repeats, {"resident_bytes": resident, "self_attention_temp_bytes": attention}
+    )

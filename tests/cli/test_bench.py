@@ -1,0 +1,112 @@
+"""What `mttt bench` prints, writes and refuses; and that its contestants compute the same."""
+
+import dataclasses
+import json
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import pytest
+
+from catalogue import DIM, HEADS, build, relative_error, tokens, ttt
+from mttt import bench
+from mttt.bench import layers as layers_module
+from mttt.bench.layers import Shape
+from mttt.bench.measure import flops, written_out
+from mttt.bench.naive import NaiveTTT
+from mttt.cli.main import main
+from mttt.inner.blocks import map_blocks
+
+FIELDS = ("forward_ms", "step_ms", "forward_flops", "step_flops", "temp_bytes")
+
+
+@pytest.mark.parametrize("kind", [("zero-linear", "plain", 1), ("mlp", "normalised", 1), ("mlp", "normalised", 2)])
+def test_naive_is_the_same_function(float64, kind):
+    learner, task, steps = kind
+    layer, x = build(ttt(learner, task, steps=steps, block=3), DIM, HEADS), tokens()
+
+    @eqx.filter_jit
+    def gradient(mixer, x):
+        return eqx.filter_value_and_grad(lambda x: jnp.sum(jnp.sin(mixer(x).tokens)))(x)
+
+    assert relative_error(gradient(layer, x), gradient(NaiveTTT(layer), x)) < 1e-11
+
+
+def test_flops_are_counted_without_blocks_and_with_every_step():
+    x, a = jnp.ones((64, 8)), jnp.ones((8, 8))
+
+    def steps(x, a):
+        return jax.lax.scan(lambda x, _: (map_blocks(lambda rows: rows @ a, x, 16), None), x, None, length=3)[0]
+
+    assert flops(steps, x, a) == pytest.approx(3 * 2 * 64 * 8 * 8, rel=0.01)
+    with written_out():
+        assert "while" not in jax.jit(steps).lower(x, a).as_text()
+    assert "while" in jax.jit(lambda x, a: steps(x, a)).lower(x, a).as_text(), "only inside of it"
+
+
+def test_layers_report_what_was_promised(tmp_path, monkeypatch, capsys):
+    for name in list(bench.SHAPES):
+        monkeypatch.setitem(layers_module.SHAPES, name, Shape(1, 16, 8, 2))
+    path = tmp_path / "bench.json"
+    words = ["--shape", "patches", "--layer", "linear-attention", "mttt-mlp", "naive-mttt-mlp", "--repeats", "1"]
+    with pytest.raises(SystemExit) as exit:
+        main(["bench", "layers", *words, "--json", str(path)])
+    assert exit.value.code == 0
+    numbers = json.loads(path.read_text())
+    names = [row["layer"] for row in numbers["rows"]]
+    assert names == ["linear-attention", "mttt-mlp", "naive-mttt-mlp"]
+    assert all(row[field] > 0 for row in numbers["rows"] for field in FIELDS)
+    assert numbers["matmul_peak_flops"] > 0 and numbers["jax"] == jax.__version__
+    out = capsys.readouterr().out
+    assert all(name in out for name in names)
+
+
+def test_the_figure_shows_lengths(tmp_path, monkeypatch):
+    monkeypatch.setattr(layers_module, "LENGTHS", {"n=8": Shape(1, 8, 8, 2), "n=16": Shape(1, 16, 8, 2)})
+    monkeypatch.setattr(bench, "LENGTHS", layers_module.LENGTHS)
+    path = tmp_path / "lengths.png"
+    with pytest.raises(SystemExit):
+        main(["bench", "layers", "--figure", str(path), "--layer", "linear-attention", "--repeats", "1"])
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_model_step_is_measured(monkeypatch, capsys):
+    from mttt.models import Size
+
+    small = bench.MODELS["raw"]._replace(size=Size(8, 2, 2), side=4)
+    monkeypatch.setitem(bench.MODELS, "raw", small)
+    # Optax promotes dtypes implicitly, as it may for users.
+    with pytest.raises(SystemExit) as exit, jax.numpy_dtype_promotion("standard"):
+        main(["bench", "model", "--repeats", "1"])
+    assert exit.value.code == 0
+    out = capsys.readouterr().out
+    assert "n = 16" in out and "self-attention" in out and "resident" in out
+
+
+def test_data_and_rows(capsys):
+    with pytest.raises(SystemExit):
+        main(["bench", "data", "--repeats", "1"])
+    assert "images/s" in capsys.readouterr().out
+    row = bench.Row("a", "b", 1)
+    assert bench.Report([row], 1.0, 1).of("a", "b") is row
+    assert set(FIELDS) <= {field.name for field in dataclasses.fields(row)}
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["layer"], "unknown benchmark 'layer'. Did you mean layers?"),
+        (["layers", "--shape", "pixel"], "unknown shape 'pixel'. Did you mean pixels?"),
+        (["layers", "--layer", "mtt-mlp"], "Did you mean mttt-mlp?"),
+        (["layers", "--repeats", "0"], "repeats=0"),
+        (["layers", "--block", "0"], "block=0"),
+        (["layers", "--json", "nowhere/a.json"], "no directory nowhere"),
+        (["data", "--shape", "pixels"], "mttt bench data has no --shape"),
+        (["model", "--figure", "a.png"], "no --block and no --figure"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(words, reason, capsys):
+    with pytest.raises(SystemExit) as exit:
+        main(["bench", *words])
+    assert exit.value.code == 2
+    assert reason in capsys.readouterr().err
