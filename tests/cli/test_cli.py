@@ -150,3 +150,23 @@ def test_version_help_and_module(tmp_path):
     assert "digits" in mttt("presets", cwd=tmp_path)[0]
     out, _ = mttt("presets", "--mixers", cwd=tmp_path)
     assert all(name in out for name in MIXERS)
+
+
+def test_compiled_programs_are_kept(tmp_path, monkeypatch):
+    import jax
+
+    from mttt.cli.main import _keep_compiled_programs
+
+    settings = {}
+    monkeypatch.setattr(jax.config, "update", lambda name, value: settings.__setitem__(name, value))
+    _keep_compiled_programs()
+    assert settings == {}, "the user has said where"
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    _keep_compiled_programs()
+    assert settings["jax_compilation_cache_dir"].startswith(str(tmp_path / "cache" / "mttt"))
+    settings.clear()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    _keep_compiled_programs()
+    assert settings == {}, "nowhere to keep them is no reason to stop"

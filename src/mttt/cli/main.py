@@ -1,8 +1,10 @@
 """The command line: find the command, call it, turn what users can cause into one clear message."""
 
+import hashlib
 import importlib
 import logging
 import os
+import platform
 import sys
 from pathlib import Path
 
@@ -60,7 +62,8 @@ def _keep_compiled_programs() -> None:
 
     if "JAX_COMPILATION_CACHE_DIR" in os.environ:
         return
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mttt"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "mttt" / _processor()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
@@ -68,6 +71,19 @@ def _keep_compiled_programs() -> None:
     if os.access(folder, os.W_OK):
         jax.config.update("jax_compilation_cache_dir", str(folder))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+        # Loading a kept program, XLA warns of processor features that are only LLVM's preferences. What is really wrong
+        # with a program comes as an exception.
+        if "JAX_LOGGING_LEVEL" not in os.environ:
+            jax.config.update("jax_logging_level", "CRITICAL")
+
+
+def _processor() -> str:
+    """A name for this kind of processor: home directories are shared by machines that cannot run each other's code."""
+    try:
+        flags = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags"))
+    except (OSError, StopIteration):
+        flags = platform.processor()
+    return f"{platform.machine()}-{hashlib.sha256(flags.encode()).hexdigest()[:8]}"
 
 
 def _fail(error: Exception, code: int) -> None:
