@@ -51,8 +51,7 @@ def test_vmap_is_a_loop_and_permuted_tokens_permute_the_output(name):
         assert relative_error(mix(mixer, x[0][order]), one_by_one[0][order]) < 1e-5
 
 
-@pytest.mark.parametrize("batch", [64, 256])
-@pytest.mark.parametrize("name", MIXERS)
+@pytest.mark.parametrize(("name", "batch"), [*((name, 64) for name in MIXERS), ("mttt-mlp", 256)])
 def test_compiled_numbers_are_right(name, batch):
     """Jitted = unjitted = float64, output and gradient, at batches that threads share: compilers were wrong there."""
     mixer, x = make(name, 16, 2), tokens(16, 16, batch=(batch,))

@@ -108,7 +108,11 @@ def inner_loop(
             batches = None if batches is None else jax.tree.map(lambda a: a[1:], batches)
         if steps:
             carry = weights, state, jnp.asarray(t)
-            (weights, state, t), before = jax.lax.scan(step, carry, batches, length=steps)
+            if steps == 1:  # a loop around one step still costs copies of what it carries
+                (weights, state, t), before = step(carry, jax.tree.map(lambda a: a[0], batches))
+                before = jax.tree.map(lambda a: a[None], before)
+            else:
+                (weights, state, t), before = jax.lax.scan(step, carry, batches, length=steps)
             history += [before] if losses else []
 
     if losses:

@@ -46,8 +46,8 @@ class TTT(Mixer):
     MTTT-Linear is `TTT(dim, heads, learner=zero_linear, task=partial(Reconstruction, decoder_norm=False), key=key)`;
     MTTT-MLP is `TTT(dim, heads, learner=MLPLearner, key=key)`.
 
-    `block` is how many tokens a `Blockwise` learner sees at a time, at most: fewer take less memory, n is all at once.
-    By default it is chosen from n. The numbers are the same.
+    `block` is how many tokens a `Blockwise` learner learns from at a time, at most: fewer take less memory, n is all at
+    once. By default it is chosen from n. The numbers are the same.
     """
 
     psi: Dense
@@ -95,7 +95,8 @@ class TTT(Mixer):
             features = eqx.filter_vmap(lambda psi, learner: learner(wide(psi(tokens))))(self.psi, learners)
             return self.merge(features.astype(tokens.dtype))
 
-        at_most = block_size(learners, tokens.shape[0], self.block)
+        # Answers are differentiated once, the inner loss twice: half the arrays, so twice the tokens.
+        at_most = 2 * block_size(learners, tokens.shape[0], self.block)
         return Mixed(map_blocks(answer, tokens, at_most), losses)
 
 
