@@ -129,14 +129,16 @@ def _number(value: float | int | None) -> str:
 
 
 def _ratio(a: float | int | None, b: float | int | None) -> str:
-    return "–" if a is None or not b else f"{a / b:.2f}"
+    if a is None or not b:
+        return "–"
+    return f"{a / b:.2f}" if a < 10 * b else f"{a / b:.1f}"
 
 
 def _layer_table(report: bench.Report, shape: str) -> Table:
     """Times, FLOPs, memory; all three against linear attention; time and memory against naive; the part of the peak."""
     table = Table(title=shape, title_justify="left", box=None, padding=(0, 1, 0, 0), title_style="bold")
     table.add_column("layer", no_wrap=True)
-    for name in ("forward\nms", "step\nms", "median\nms", "step\nGFLOP", "temp\nMiB"):
+    for name in ("forw.\nms", "step\nms", "median\nms", "step\nGFLOP", "temp\nMiB"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("× linear att.\ntime FLOP mem.", justify="right", no_wrap=True)
     table.add_column("× naive\ntime mem.", justify="right", no_wrap=True)

@@ -28,7 +28,9 @@ def backward(y: Float[Array, "n o"], a: Float[Array, "i o"]) -> Float[Array, "n 
 @jax.custom_vjp
 def outer(x: Float[Array, "n i"], y: Float[Array, "n o"]) -> Float[Array, "i o"]:
     """xᵀy."""
-    return jnp.einsum("ni,no->io", x, y)
+    # x is about to be transposed. Without the barrier, XLA computes it a second time in transposed order, from whatever
+    # it was made of, reading all of that with strides.
+    return jnp.einsum("ni,no->io", jax.lax.optimization_barrier(x), y)
 
 
 forward.defvjp(lambda x, a: (forward(x, a), (x, a)), lambda xa, ct: (backward(ct, xa[1]), outer(xa[0], ct)))
