@@ -22,10 +22,9 @@ def draw_lengths(report: Report, path: Path) -> None:
     for axes, (label, of) in zip(both, panels.items(), strict=True):
         for layer in layers:
             rows: list[Row] = [row for row in report.rows if row.layer == layer and of(row) is not None]
-            style = {"linestyle": "--"} if layer.startswith(("naive", "self")) else {}
-            axes.loglog(
-                [row.tokens for row in rows], [of(row) for row in rows], "o-", markersize=4, label=layer, **style
-            )
+            line = "--" if layer.startswith(("naive", "self")) else "-"
+            xs, ys = [row.tokens for row in rows], [of(row) for row in rows]
+            axes.loglog(xs, ys, linestyle=line, marker="o", markersize=4, label=layer)
         axes.set_xlabel("tokens n")
         axes.set_ylabel(label)
         axes.grid(alpha=0.3, which="both")

@@ -63,7 +63,7 @@ NAIVE = {
     "mttt-mlp-t4": "naive-mttt-mlp-t4",
     "mttt-mlp-sgd4": "naive-mttt-mlp",
 }
-MOST_ATTENTION = 2**31  # bytes of one attention matrix: beyond, only memory is reported
+MOST_ATTENTION = 2**28  # bytes of the attention matrices: beyond, a step takes half a minute; only memory is reported
 
 
 class Contestant:

@@ -169,7 +169,8 @@ def _model(arguments: Arguments, console: Console) -> dict[str, Any]:
     for shape in shapes:
         model = bench.MODELS[shape]
         title = f"{shape}: one training step, {model.batch} × {model.side}×{model.side}, n = {model.tokens}"
-        table = Table(title=title, title_justify="left", box=None, padding=(0, 1), title_style="bold")
+        console.print(title, style="bold", highlight=False)
+        table = Table(box=None, padding=(0, 1))
         table.add_column("layer", no_wrap=True)
         table.add_column("step s", justify="right")
         table.add_column("temp MiB", justify="right")
