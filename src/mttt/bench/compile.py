@@ -1,5 +1,6 @@
 """How long it takes to compile a training step: it should not depend on the number of blocks, or of inner steps."""
 
+import statistics
 import time
 from collections.abc import Callable
 from functools import partial
@@ -30,4 +31,9 @@ def compile_bench(*, repeats: int = 3, say: Callable[[str], None] = lambda words
             start = time.perf_counter()
             lowered.compile()
             times[name].append(time.perf_counter() - start)
-    return {"compile_seconds": {name: min(seconds) for name, seconds in times.items()}, "repeats": repeats, **machine()}
+    return {
+        "compile_seconds": {name: min(seconds) for name, seconds in times.items()},
+        "compile_seconds_median": {name: statistics.median(seconds) for name, seconds in times.items()},
+        "repeats": repeats,
+        **machine(),
+    }

@@ -7,9 +7,6 @@ from mttt.bench.measure import Report, Row
 
 def draw_lengths(report: Report, path: Path) -> None:
     """Two panels, both axes logarithmic: a straight line of slope 1 is linear."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4.4), layout="constrained")

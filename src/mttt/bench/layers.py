@@ -138,4 +138,12 @@ def layers_bench(
                 row.step_ms, row.step_median_ms = milliseconds(times[layer, "step"])
             row.forward_flops, row.step_flops = contestant.flops()
             rows.append(row)
-    return Report(rows, peak_flops(peaks), repeats, {"block": block})
+    report = Report(rows, peak_flops(peaks), repeats, {"block": block})
+    for row in rows:
+        if row.step_ms and row.step_flops:
+            row.fraction_of_peak = row.step_flops / (row.step_ms / 1e3) / report.matmul_peak_flops
+        if (base := report.of("linear-attention", row.shape)) is not None:
+            row.against_linear_attention = row.ratios(base)
+        if (naive := report.of(NAIVE.get(row.layer, ""), row.shape)) is not None:
+            row.against_naive = row.ratios(naive)
+    return report

@@ -36,6 +36,23 @@ class Row:
     forward_flops: float | None = None
     step_flops: float | None = None
     temp_bytes: int | None = None
+    against_linear_attention: dict[str, float] | None = None
+    against_naive: dict[str, float] | None = None
+    fraction_of_peak: float | None = None
+
+    def ratios(self, other: "Row") -> dict[str, float]:
+        """Every number that both have, over the other's."""
+        names = (
+            "forward_ms",
+            "step_ms",
+            "forward_median_ms",
+            "step_median_ms",
+            "forward_flops",
+            "step_flops",
+            "temp_bytes",
+        )
+        pairs = {name: (getattr(self, name), getattr(other, name)) for name in names}
+        return {name: a / b for name, (a, b) in pairs.items() if a is not None and b}
 
 
 @dataclass

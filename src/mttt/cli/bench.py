@@ -1,6 +1,7 @@
 """mttt bench"""
 
 import math
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ def _check(kind: str, arguments: Arguments) -> None:
     shapes = {"layers": [*bench.SHAPES, "lengths"], "model": list(bench.MODELS)}.get(kind, [])
     for what, given, known in (
         ("shape", arguments.shape, shapes),
-        ("layer", arguments.layer, list(bench.LAYERS) if shapes else []),
+        ("layer", arguments.layer, {"layers": list(bench.LAYERS), "model": list(STANDARD)}.get(kind, [])),
     ):
         for name in given:
             if not known:
@@ -83,8 +84,14 @@ def _check(kind: str, arguments: Arguments) -> None:
     if kind != "layers" and (arguments.block is not None or arguments.figure is not None):
         raise UsageError(f"mttt bench {kind} has no --block and no --figure")
     for path in (arguments.json, arguments.figure):
-        if path is not None and not path.parent.is_dir():
+        if path is None:
+            continue
+        if path.is_dir():
+            raise UsageError(f"{path} is a directory; name a file in it")
+        if not path.parent.is_dir():
             raise UsageError(f"{path}: there is no directory {path.parent}")
+        if not os.access(path.parent, os.W_OK):
+            raise UsageError(f"{path}: no permission to write in {path.parent}")
     if arguments.figure is not None and find_spec("matplotlib") is None:
         raise UsageError('--figure needs matplotlib: pip install "mttt[plots]"')
 
@@ -101,8 +108,8 @@ def _layers(arguments: Arguments, console: Console) -> dict[str, Any]:
     if arguments.figure is not None and "lengths" not in names:
         names.append("lengths")
     sweep = "lengths" in names
-    layers = list(arguments.layer or (SWEEP if names == ["lengths"] else STANDARD))
-    shapes = [shape for name in names for shape in (bench.LENGTHS if name == "lengths" else [name])]
+    layers = list(dict.fromkeys(arguments.layer) or (SWEEP if names == ["lengths"] else STANDARD))
+    shapes = [shape for name in dict.fromkeys(names) for shape in (bench.LENGTHS if name == "lengths" else [name])]
     with _saying(console) as say:
         report = bench.layers_bench(shapes, layers, repeats=arguments.repeats or 7, block=arguments.block, say=say)
     for shape in shapes:
@@ -128,10 +135,12 @@ def _number(value: float | int | None) -> str:
     return "–" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
-def _ratio(a: float | int | None, b: float | int | None) -> str:
-    if a is None or not b:
-        return "–"
-    return f"{a / b:.2f}" if a < 10 * b else f"{a / b:.1f}"
+def _ratio(ratio: float | None) -> str:
+    return "–" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.1f}"
+
+
+def _ratios(ratios: dict[str, float] | None, *names: str) -> str:
+    return "" if ratios is None else " ".join(_ratio(ratios.get(name)) for name in names)
 
 
 def _layer_table(report: bench.Report, shape: str) -> Table:
@@ -143,17 +152,11 @@ def _layer_table(report: bench.Report, shape: str) -> Table:
     table.add_column("× linear att.\ntime FLOP mem.", justify="right", no_wrap=True)
     table.add_column("× naive\ntime mem.", justify="right", no_wrap=True)
     table.add_column("of\npeak", justify="right", no_wrap=True)
-    base = report.of("linear-attention", shape)
     for row in (row for row in report.rows if row.shape == shape):
-        naive = report.of(bench.NAIVE.get(row.layer, ""), shape)
-        linear, against, part = "", "", ""
-        if base is not None and row is not base:
-            pairs = (row.step_ms, base.step_ms), (row.step_flops, base.step_flops), (row.temp_bytes, base.temp_bytes)
-            linear = " ".join(_ratio(*pair) for pair in pairs)
-        if naive is not None:
-            against = f"{_ratio(row.step_ms, naive.step_ms)} {_ratio(row.temp_bytes, naive.temp_bytes)}"
-        if row.step_ms and row.step_flops:
-            part = f"{row.step_flops / (row.step_ms / 1e3) / report.matmul_peak_flops:.0%}"
+        itself = row.layer == "linear-attention"
+        linear = "" if itself else _ratios(row.against_linear_attention, "step_ms", "step_flops", "temp_bytes")
+        against = _ratios(row.against_naive, "step_ms", "temp_bytes")
+        part = "" if row.fraction_of_peak is None else f"{row.fraction_of_peak:.0%}"
         giga = None if row.step_flops is None else row.step_flops / 1e9
         mebi = None if row.temp_bytes is None else row.temp_bytes / 2**20
         numbers = (row.forward_ms, row.step_ms, row.step_median_ms, giga, mebi)
@@ -162,8 +165,8 @@ def _layer_table(report: bench.Report, shape: str) -> Table:
 
 
 def _model(arguments: Arguments, console: Console) -> dict[str, Any]:
-    shapes = list(arguments.shape or ("raw",))
-    layers = list(arguments.layer or ("mttt-mlp-sgd4",))
+    shapes = list(dict.fromkeys(arguments.shape) or ("raw",))
+    layers = list(dict.fromkeys(arguments.layer) or ("mttt-mlp-sgd4",))
     with _saying(console) as say:
         report = bench.models_bench(shapes, layers, repeats=arguments.repeats or 3, say=say)
     for shape in shapes:
@@ -208,6 +211,6 @@ def _compile(arguments: Arguments, console: Console) -> dict[str, Any]:
     seconds = numbers["compile_seconds"]
     first = next(iter(seconds.values()))
     for name, value in seconds.items():
-        table.add_row(name, f"{value:.1f}", f"{_ratio(value, first)}×")
+        table.add_row(name, f"{value:.1f}", f"{_ratio(value / first)}×")
     console.print(table)
     return numbers

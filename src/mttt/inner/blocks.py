@@ -21,8 +21,8 @@ R = TypeVar("R")
 def block_size(learner: Any, n: int, block: int | None = None) -> int:
     """How many of n tokens a learner is to see at a time, at most: `block`, or 32√n / expansion (8√n for the MLP).
 
-    With blocks of size b, the memory of a block grows with b and what is kept between blocks with n/b, so √n balances
-    them; the 32 was measured (docs/performance.md). A learner that is not `Blockwise` sees all tokens at once.
+    Measured, not derived (docs/performance.md): smaller blocks take less memory, larger ones make better matmuls, and
+    this was near the best time at 196 and at 12,544 tokens. A learner that is not `Blockwise` sees all tokens at once.
     """
     if block is not None and block < 1:
         raise ValueError(f"block={block}: a block holds at least one token; {n} takes all of them at once")

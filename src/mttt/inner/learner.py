@@ -64,8 +64,9 @@ class Blockwise(eqx.Module):
 
     To inherit from it is a promise: the inner loop may show the learner any few tokens at a time. What it makes on the
     way to its answers is then made for a block of tokens at a time, and made again in the outer backward pass instead
-    of being kept. `expansion` is how many times wider than a token the widest of that is; it only decides how many
-    tokens a block has.
+    of being kept. Subclasses promise it too. `expansion` is how many times wider than a token the widest of that is; it
+    only decides how many tokens a block has. It is asked of one head and of stacked heads: arrays may have an axis of
+    heads in front.
     """
 
     @property

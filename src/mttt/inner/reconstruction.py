@@ -47,7 +47,7 @@ class Quadratic(eqx.Module):
         self.number = right @ right / features
 
     def __call__(self, z: Float[Array, "n k"]) -> Float[Array, " n"]:
-        return jnp.sum(z * (forward(z, self.matrix) + 2 * self.vector[None, :]), axis=1) + self.number
+        return jnp.sum(z * (forward(z, self.matrix.astype(z.dtype)) + 2 * self.vector[None, :]), axis=1) + self.number
 
 
 class PlainLoss(eqx.Module):

@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -37,10 +37,16 @@ class Task(eqx.Module):
     """Poses the inner loop's problem. One head of one input: tokens are (n, d), the learner is k wide.
 
     `tokenwise` is True for a task that poses each token's problem from that token alone: the problem of some tokens is
-    then those rows of the problem of all. The inner loop may pose it a few tokens at a time, where they are needed.
+    then those rows of the problem of all. The inner loop may pose it a few tokens at a time, where they are needed. A
+    subclass with another `__call__` has to say it again.
     """
 
     tokenwise: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any):
+        super().__init_subclass__(**options)
+        if "__call__" in vars(cls) and "tokenwise" not in vars(cls):
+            cls.tokenwise = False
 
     @abc.abstractmethod
     def __call__(self, tokens: Float[Array, "n d"]) -> Problem:

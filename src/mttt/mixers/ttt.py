@@ -95,8 +95,8 @@ class TTT(Mixer):
             features = eqx.filter_vmap(lambda psi, learner: learner(wide(psi(tokens))))(self.psi, learners)
             return self.merge(features.astype(tokens.dtype))
 
-        # Answers are differentiated once, the inner loss twice: half the arrays, so twice the tokens.
-        at_most = 2 * block_size(learners, tokens.shape[0], self.block)
+        # Answers are differentiated once, the inner loss twice: half the arrays, so twice the tokens unless told.
+        at_most = (2 if self.block is None else 1) * block_size(learners, tokens.shape[0], self.block)
         return Mixed(map_blocks(answer, tokens, at_most), losses)
 
 

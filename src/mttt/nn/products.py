@@ -33,6 +33,21 @@ def outer(x: Float[Array, "n i"], y: Float[Array, "n o"]) -> Float[Array, "i o"]
     return jnp.einsum("ni,no->io", jax.lax.optimization_barrier(x), y)
 
 
-forward.defvjp(lambda x, a: (forward(x, a), (x, a)), lambda xa, ct: (backward(ct, xa[1]), outer(xa[0], ct)))
-backward.defvjp(lambda y, a: (backward(y, a), (y, a)), lambda ya, ct: (forward(ct, ya[1]), outer(ct, ya[0])))
-outer.defvjp(lambda x, y: (outer(x, y), (x, y)), lambda xy, ct: (backward(xy[1], ct), forward(xy[0], ct)))
+def _like(cotangents: tuple[Array, Array], operands: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Each cotangent in the dtype of its operand, as JAX wants it."""
+    (a, b), (x, y) = cotangents, operands
+    return a.astype(x.dtype), b.astype(y.dtype)
+
+
+forward.defvjp(
+    lambda x, a: (forward(x, a), (x, a)),
+    lambda operands, ct: _like((backward(ct, operands[1]), outer(operands[0], ct)), operands),
+)
+backward.defvjp(
+    lambda y, a: (backward(y, a), (y, a)),
+    lambda operands, ct: _like((forward(ct, operands[1]), outer(ct, operands[0])), operands),
+)
+outer.defvjp(
+    lambda x, y: (outer(x, y), (x, y)),
+    lambda operands, ct: _like((backward(operands[1], ct), forward(operands[0], ct)), operands),
+)
