@@ -56,6 +56,11 @@ def test_layers_report_what_was_promised(tmp_path, monkeypatch, capsys):
     names = [row["layer"] for row in numbers["rows"]]
     assert names == ["linear-attention", "mttt-mlp", "naive-mttt-mlp"]
     assert all(row[field] > 0 for row in numbers["rows"] for field in FIELDS)
+    base, mlp, naive = numbers["rows"]
+    for other, ratios in ((base, mlp["against_linear_attention"]), (naive, mlp["against_naive"])):
+        assert {field: mlp[field] / other[field] for field in FIELDS}.items() <= ratios.items()
+    speed = 1e3 * mlp["step_flops"] / mlp["step_ms"]
+    assert mlp["fraction_of_peak"] * numbers["matmul_peak_flops"] == pytest.approx(speed)
     assert numbers["matmul_peak_flops"] > 0 and numbers["jax"] == jax.__version__
     out = capsys.readouterr().out
     assert all(name in out for name in names)
@@ -83,6 +88,24 @@ def test_a_model_step_is_measured(monkeypatch, capsys):
     assert "n = 16" in out and "self-attention" in out and "resident" in out
 
 
+def test_compile_times_are_measured(monkeypatch, capsys, tmp_path):
+    from mttt.bench import compile as compile_module
+    from mttt.models import Size
+
+    monkeypatch.setattr(compile_module, "SMALL", Size(8, 2, 2))
+    monkeypatch.setattr(compile_module, "STEPS", (1,))
+    monkeypatch.setattr(compile_module, "DEPTHS", (1, 2))
+    switched = []
+    monkeypatch.setattr(jax.config, "update", lambda name, value: switched.append((name, value)))
+    path = tmp_path / "compile.json"
+    with pytest.raises(SystemExit) as exit, jax.numpy_dtype_promotion("standard"):
+        main(["bench", "compile", "--repeats", "1", "--json", str(path)])
+    assert exit.value.code == 0
+    assert switched == [("jax_enable_compilation_cache", False)]
+    assert all(seconds > 0 for seconds in json.loads(path.read_text())["compile_seconds"].values())
+    assert "depth=2 T=1" in capsys.readouterr().out
+
+
 def test_data_and_rows(capsys):
     with pytest.raises(SystemExit):
         main(["bench", "data", "--repeats", "1"])
@@ -101,6 +124,8 @@ def test_data_and_rows(capsys):
         (["layers", "--repeats", "0"], "repeats=0"),
         (["layers", "--block", "0"], "block=0"),
         (["layers", "--json", "nowhere/a.json"], "no directory nowhere"),
+        (["layers", "--json", "."], ". is a directory"),
+        (["model", "--layer", "self-attention"], "unknown layer 'self-attention'"),
         (["data", "--shape", "pixels"], "mttt bench data has no --shape"),
         (["model", "--figure", "a.png"], "no --block and no --figure"),
     ],

@@ -13,10 +13,17 @@ from mttt.inner.blocks import block_size, map_blocks, sum_over_blocks
 BATCHINGS = [mttt.FullBatch(1), mttt.FullBatch(3), mttt.MiniBatches(3)]
 
 
-@pytest.mark.parametrize(("batching", "losses"), [*((batching, False) for batching in BATCHINGS), (BATCHINGS[2], True)])
-def test_blocks_change_no_number(float64, batching, losses):
+@pytest.mark.parametrize(
+    ("learner", "optimizer", "batching", "losses"),
+    [
+        *(("mlp", "fixed", batching, False) for batching in BATCHINGS),
+        ("mlp", "optax", BATCHINGS[2], True),
+        ("zero-linear", "fixed", BATCHINGS[1], True),
+    ],
+)
+def test_blocks_change_no_number(float64, learner, optimizer, batching, losses):
     """Outputs, losses and outer gradients; blocks that divide the tokens, that do not, and of one token."""
-    variables = make("mlp", "normalised"), tokens(12)
+    variables = make(learner, "normalised", optimizer), tokens(12)
 
     @eqx.filter_jit
     def outer(variables, block):
@@ -33,9 +40,7 @@ def test_blocks_change_no_number(float64, batching, losses):
 
 
 def test_a_task_that_mixes_tokens_is_posed_once_on_all_of_them(float64):
-    class Smoothed(mttt.Reconstruction):
-        tokenwise = False
-
+    class Smoothed(mttt.Reconstruction):  # a new __call__ is not tokenwise until it says so
         def __call__(self, tokens):
             return super().__call__(tokens - jnp.mean(tokens, axis=0, keepdims=True))
 

@@ -39,6 +39,30 @@ def test_bfloat16_tokens_are_mixed_in_bfloat16(name):
         assert relative_error(half.losses, full.losses) < 0.02
 
 
+@pytest.mark.parametrize("name", ["mttt-linear", "mttt-mlp-sgd3", "mttt-mlp-blocks"])
+def test_gradients_of_bfloat16(name):
+    """Through bfloat16 tokens, and through bfloat16 parameters: close to float32, each in its own dtype."""
+    mixer, x = make(name, 16, 2), tokens(12, 16)
+
+    @eqx.filter_jit
+    @eqx.filter_grad
+    def gradient(variables):
+        mixer, x = variables
+        return jnp.sum(jnp.sin(mixer(x).tokens.astype(jnp.float32)))
+
+    def half(tree):
+        return jax.tree.map(lambda a: a.astype(jnp.bfloat16) if eqx.is_inexact_array(a) else a, tree)
+
+    full = gradient((mixer, x))
+    for variables in ((mixer, half(x)), (half(mixer), half(x))):
+        with jax.numpy_dtype_promotion("standard"):  # bfloat16 parameters are promoted where the inner loop is float32
+            got = gradient(variables)
+        kinds = [[a.dtype for a in jax.tree.leaves(eqx.filter(tree, eqx.is_array))] for tree in (got, variables)]
+        assert kinds[0] == kinds[1]
+        got = jax.tree.map(lambda a: a.astype(jnp.float32) if eqx.is_inexact_array(a) else a, got)
+        assert relative_error(got, full) < 0.15
+
+
 @pytest.mark.parametrize("name", MIXERS)
 def test_vmap_is_a_loop_and_permuted_tokens_permute_the_output(name):
     mixer, x = make(name), tokens(batch=(3,))
