@@ -6,7 +6,6 @@ from mttt.bench.figure import draw_lengths as draw_lengths
 from mttt.bench.layers import (
     LAYERS as LAYERS,
     LENGTHS as LENGTHS,
-    NAIVE as NAIVE,
     SHAPES as SHAPES,
     layers_bench as layers_bench,
 )

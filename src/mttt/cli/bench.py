@@ -107,7 +107,6 @@ def _layers(arguments: Arguments, console: Console) -> dict[str, Any]:
     names = list(arguments.shape) or ([] if arguments.figure else list(bench.SHAPES))
     if arguments.figure is not None and "lengths" not in names:
         names.append("lengths")
-    sweep = "lengths" in names
     layers = list(dict.fromkeys(arguments.layer) or (SWEEP if names == ["lengths"] else STANDARD))
     shapes = [shape for name in dict.fromkeys(names) for shape in (bench.LENGTHS if name == "lengths" else [name])]
     with _saying(console) as say:
@@ -115,7 +114,7 @@ def _layers(arguments: Arguments, console: Console) -> dict[str, Any]:
     for shape in shapes:
         console.print(_layer_table(report, shape))
     _peak(report, console)
-    if sweep and arguments.figure is not None:
+    if arguments.figure is not None:
         lengths = [row for row in report.rows if row.shape in bench.LENGTHS]
         bench.draw_lengths(bench.Report(lengths, report.matmul_peak_flops, report.repeats), arguments.figure)
         console.print(f"Picture: {arguments.figure}", highlight=False, soft_wrap=True)

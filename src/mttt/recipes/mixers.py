@@ -78,7 +78,7 @@ class MTTTMLP:
     normalisation: Normalisation = "release"
     """inner loss divided by n·d/H as in the paper's release, or by n as in its eq. 1"""
     block: int | None = None
-    """tokens at a time, at most; fewer take less memory, for the same numbers; by default 8√n"""
+    """tokens at a time, at most; fewer take less memory, for the same numbers; by default 32√n / factor"""
 
     def __post_init__(self):
         positive(factor=self.factor)
