@@ -17,7 +17,7 @@ BELOW = {
     "outer": {"models", "nn", "data", "runs"},
     "report": {"runs"},
     "recipes": {"outer", "models", "mixers", "inner", "nn", "data", "runs"},
-    "bench": {"outer", "models", "mixers", "inner", "nn", "data"},
+    "bench": {"outer", "models", "mixers", "inner", "nn", "data", "runs"},
     "cli": {"bench", "recipes", "report", "outer", "mixers", "data", "runs"},
 }
 # Files beside the rooms: what Python and packaging want there.

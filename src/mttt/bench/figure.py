@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from mttt.bench.measure import Report, Row
+from mttt.runs import whole
 
 
 def draw_lengths(report: Report, path: Path) -> None:
@@ -27,6 +28,5 @@ def draw_lengths(report: Report, path: Path) -> None:
         axes.grid(alpha=0.3, which="both")
     both[0].legend(fontsize=8)
     figure.suptitle("One layer, width 192, 3 heads, float32", fontsize=11)
-    beside = path.with_name(f".{path.name}")
-    figure.savefig(beside, dpi=150, format="png")
-    beside.replace(path)
+    with whole(path) as beside:
+        figure.savefig(beside, dpi=150, format="png")

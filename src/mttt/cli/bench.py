@@ -113,6 +113,8 @@ def _layers(arguments: Arguments, console: Console) -> dict[str, Any]:
         report = bench.layers_bench(shapes, layers, repeats=arguments.repeats or 7, block=arguments.block, say=say)
     for shape in shapes:
         console.print(_layer_table(report, shape))
+        if (ratios := _ratio_table(report, shape)) is not None:
+            console.print(ratios)
     _peak(report, console)
     if arguments.figure is not None:
         lengths = [row for row in report.rows if row.shape in bench.LENGTHS]
@@ -138,28 +140,48 @@ def _ratio(ratio: float | None) -> str:
     return "–" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.1f}"
 
 
-def _ratios(ratios: dict[str, float] | None, *names: str) -> str:
-    return "" if ratios is None else " ".join(_ratio(ratios.get(name)) for name in names)
-
-
 def _layer_table(report: bench.Report, shape: str) -> Table:
-    """Times, FLOPs, memory; all three against linear attention; time and memory against naive; the part of the peak."""
+    """What was measured: times, useful FLOPs, memory, and the part of the peak."""
     table = Table(title=shape, title_justify="left", box=None, padding=(0, 1, 0, 0), title_style="bold")
     table.add_column("layer", no_wrap=True)
-    for name in ("forw.\nms", "step\nms", "median\nms", "step\nGFLOP", "temp\nMiB"):
+    columns = ("forw.\nms", "median", "step\nms", "median", "forw.\nGFLOP", "step\nGFLOP", "temp\nMiB", "of\npeak")
+    for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("× linear att.\ntime FLOP mem.", justify="right", no_wrap=True)
-    table.add_column("× naive\ntime mem.", justify="right", no_wrap=True)
-    table.add_column("of\npeak", justify="right", no_wrap=True)
     for row in (row for row in report.rows if row.shape == shape):
-        itself = row.layer == "linear-attention"
-        linear = "" if itself else _ratios(row.against_linear_attention, "step_ms", "step_flops", "temp_bytes")
-        against = _ratios(row.against_naive, "step_ms", "temp_bytes")
-        part = "" if row.fraction_of_peak is None else f"{row.fraction_of_peak:.0%}"
-        giga = None if row.step_flops is None else row.step_flops / 1e9
+        giga = [None if flops is None else flops / 1e9 for flops in (row.forward_flops, row.step_flops)]
         mebi = None if row.temp_bytes is None else row.temp_bytes / 2**20
-        numbers = (row.forward_ms, row.step_ms, row.step_median_ms, giga, mebi)
-        table.add_row(row.layer, *map(_number, numbers), linear, against, part)
+        numbers = (row.forward_ms, row.forward_median_ms, row.step_ms, row.step_median_ms, *giga, mebi)
+        part = "" if row.fraction_of_peak is None else f"{row.fraction_of_peak:.0%}"
+        table.add_row(row.layer, *map(_number, numbers), part)
+    return table
+
+
+RATIOS = {
+    "forw.": "forward_ms",
+    "step": "step_ms",
+    "median": "step_median_ms",
+    "FLOP": "step_flops",
+    "mem.": "temp_bytes",
+}
+
+
+def _ratio_table(report: bench.Report, shape: str) -> Table | None:
+    """Each layer against linear attention and against the naive layer; None if neither took part."""
+    rows = [row for row in report.rows if row.shape == shape and row.layer != "linear-attention"]
+    pairs = [(row.layer, row.against_linear_attention, row.against_naive) for row in rows]
+    pairs = [(layer, linear, naive) for layer, linear, naive in pairs if linear or naive]
+    if not pairs:
+        return None
+    title = f"{shape}: × linear attention, and × the naive layer"
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), title_style="bold")
+    table.add_column("layer", no_wrap=True)
+    for _ in range(2):
+        for name in RATIOS:
+            table.add_column(name, justify="right", no_wrap=True)
+    for layer, linear, naive in pairs:
+        table.add_row(
+            layer, *("" if of is None else _ratio(of.get(n)) for of in (linear, naive) for n in RATIOS.values())
+        )
     return table
 
 
@@ -206,10 +228,12 @@ def _compile(arguments: Arguments, console: Console) -> dict[str, Any]:
     )
     table.add_column("step", no_wrap=True)
     table.add_column("seconds", justify="right")
+    table.add_column("median", justify="right")
     table.add_column("ratio", justify="right")
     seconds = numbers["compile_seconds"]
     first = next(iter(seconds.values()))
     for name, value in seconds.items():
-        table.add_row(name, f"{value:.1f}", f"{_ratio(value / first)}×")
+        median = numbers["compile_seconds_median"][name]
+        table.add_row(name, f"{value:.1f}", f"{median:.1f}", f"{_ratio(value / first)}×")
     console.print(table)
     return numbers

@@ -47,10 +47,10 @@ def _split(rows: Rows, at_most: int) -> tuple[Rows, Rows | None] | None:
     return blocks, jax.tree.map(lambda a: a[count * size :], rows) if count * size < n else None
 
 
-def sum_over_blocks(function: Callable[[Rows], R], rows: Rows, at_most: int) -> R:
-    """The sum of function(block) over the blocks of rows."""
+def sum_over_blocks(function: Callable[[Rows], R], rows: Rows, at_most: int, *, again: bool = False) -> R:
+    """The sum of function(block) over the blocks of rows; `again` recomputes also where there is only one block."""
     if (split := _split(rows, at_most)) is None:
-        return function(rows)
+        return jax.checkpoint(function)(rows) if again else function(rows)
     blocks, rest = split
     shapes = jax.eval_shape(function, jax.tree.map(lambda a: a[0], blocks))
     zeros = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)

@@ -75,8 +75,11 @@ def inner_loop(
     def total(weights: PyTree[Array]) -> Float[Array, ""]:
         return sum_over_blocks(lambda rows: part_of_loss(weights, rows, n), rows, at_most)
 
+    # One of several steps makes its activations again in the outer backward pass, like one of several blocks.
+    several = isinstance(trained, Blockwise) and batching.steps > 1
+
     def gradient(weights: PyTree[Array], rows: Any, m: int) -> PyTree[Array]:
-        return sum_over_blocks(lambda part: jax.grad(part_of_loss)(weights, part, m), rows, at_most)
+        return sum_over_blocks(lambda part: jax.grad(part_of_loss)(weights, part, m), rows, at_most, again=several)
 
     state = optimizer.init(weights)
     t: Int[Array, ""] | int = 0
@@ -84,13 +87,10 @@ def inner_loop(
     ordered = rows if order is None else jax.tree.map(lambda a: permute(a, order), rows)
     begin = 0
     for steps, m in phases:
-        # One of several steps makes its activations again in the outer backward pass, like one of several blocks.
-        several = isinstance(trained, Blockwise) and batching.steps > 1 and m <= at_most
-        descend = jax.checkpoint(gradient, static_argnums=2) if several else gradient
 
-        def step(carry, batch, m=m, descend=descend):
+        def step(carry, batch, m=m):
             weights, state, t = carry
-            new = optimizer.step(descend(weights, rows if batch is None else batch, m), state, weights, t)
+            new = optimizer.step(gradient(weights, rows if batch is None else batch, m), state, weights, t)
             return (*new, t + 1), total(weights) if losses else None
 
         batches = None

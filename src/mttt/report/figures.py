@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mttt.runs import Record, Run
+from mttt.runs import Record, Run, whole
 
 
 def draw_figures(run: Run) -> list[Path]:
@@ -28,9 +28,8 @@ def draw_figures(run: Run) -> list[Path]:
         figure = Figure(layout="constrained")
         draw(figure)
         path = run.figures / name
-        beside = path.with_name(f".{name}")
-        figure.savefig(beside, dpi=150, format="png")
-        beside.replace(path)
+        with whole(path) as beside:
+            figure.savefig(beside, dpi=150, format="png")
         paths.append(path)
     return paths
 

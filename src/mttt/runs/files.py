@@ -2,21 +2,29 @@
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write beside, flush to disk, rename: a reader, or a crash, never sees half a file."""
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A place beside `path` to write to; renamed at the end: a reader, or a crash, never sees half a file."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
+        yield beside
+        with beside.open("rb") as file:
             os.fsync(file.fileno())
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)  # there only if something went wrong
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """A text file, whole."""
+    with whole(path) as beside:
+        beside.write_text(text, encoding="utf-8")
 
 
 def write_json(path: Path, value: Any) -> None:
