@@ -70,12 +70,12 @@ def sharpness(image: Image.Image, factor: float) -> Image.Image:
 
 def shear_x(image: Image.Image, slope: float) -> Image.Image:
     """Row y moved left by slope·y; the top stays."""
-    return _affine(image, (1, slope, 0, 0, 1, 0))
+    return _affine(image, (1.0, slope, 0.0, 0.0, 1.0, 0.0))
 
 
 def shear_y(image: Image.Image, slope: float) -> Image.Image:
     """Column x moved up by slope·x; the left side stays."""
-    return _affine(image, (1, 0, 0, slope, 1, 0))
+    return _affine(image, (1.0, 0.0, 0.0, slope, 1.0, 0.0))
 
 
 def translate_x(image: Image.Image, part: float) -> Image.Image:
