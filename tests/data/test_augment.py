@@ -80,6 +80,13 @@ def test_a_panorama_has_no_box_and_is_taken_whole():
     assert InceptionCrop(8).box(20_000, 100, rng()) == (0, 0, 20_000, 100)
 
 
+def test_boxes_of_a_tall_picture_are_inside():
+    random = rng()
+    boxes = np.array([InceptionCrop(8).box(100, 300, random) for _ in range(500)])
+    assert boxes.min() >= 0
+    assert (boxes[:, 2].max(), boxes[:, 3].max()) == (100, 300)
+
+
 def test_bounds_of_area_and_aspect_are_obeyed():
     crop = InceptionCrop(8, area=(0.25, 0.25), aspect=(1.0, 1.0))
     boxes = np.array([crop.box(100, 100, rng(seed)) for seed in range(20)])
