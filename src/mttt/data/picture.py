@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from io import BufferedIOBase
+from io import BufferedReader, BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +43,7 @@ def naming(name: str) -> Iterator[None]:
         raise BadImage(name, f"cannot be read: {error}") from error
 
 
-def open_picture(file: Path | BufferedIOBase, name: str) -> Image.Image:
+def open_picture(file: Path | BytesIO | BufferedReader, name: str) -> Image.Image:
     """Opened, not decoded; the whole of a BadImage's name is `name`. Close it, or give it to `apply`, which does."""
     try:
         with _without_pillows_limit():
@@ -152,7 +152,7 @@ def _reason(error: Exception) -> str:
     return f"cannot be read: {error or type(error).__name__}"
 
 
-def _is_empty(file: Path | BufferedIOBase) -> bool:
+def _is_empty(file: Path | BytesIO | BufferedReader) -> bool:
     return (file.stat().st_size if isinstance(file, Path) else file.seek(0, 2)) == 0
 
 
