@@ -1,36 +1,170 @@
-"""One picture from a file, as a model wants it."""
+"""One picture from a file: opened, turned upright, and brought to eight bits of gray or RGB."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from io import BufferedReader, BytesIO
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import UInt8
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
+from PIL.JpegImagePlugin import JpegImageFile
+
+from mttt.data.errors import BadImage
+
+# The most pixels that are decoded, 800 MB of them. The largest photographs that phones take have fewer; what has more
+# is a map, a scan, or a small file made to fill the memory.
+PIXEL_LIMIT = 200_000_000
+
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+
+class Unusable(ValueError):
+    """Why a picture cannot be used, said where its name is not known; `naming` makes a BadImage of it."""
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Inside, a picture that cannot be used, or a file that cannot be read, is a BadImage of this name."""
+    try:
+        yield
+    except Unusable as error:
+        raise BadImage(name, str(error)) from error
+    except OSError as error:  # from a transform that made Pillow decode
+        raise BadImage(name, f"cannot be read: {error}") from error
+
+
+def open_picture(file: Path | BytesIO | BufferedReader, name: str) -> Image.Image:
+    """Opened, not decoded; the whole of a BadImage's name is `name`. Close it, or give it to `apply`, which does."""
+    try:
+        with _without_pillows_limit():
+            image = Image.open(file)
+    except FileNotFoundError as error:
+        raise BadImage(name, "does not exist") from error
+    except IsADirectoryError as error:
+        raise BadImage(name, f"is a directory; give the images in it: {name}/*") from error
+    except UnidentifiedImageError as error:
+        raise BadImage(name, "is empty" if _is_empty(file) else "is not an image that can be read") from error
+    except Exception as error:  # broken headers make Pillow's readers fail in every way there is
+        raise BadImage(name, _reason(error)) from error
+    try:
+        with naming(name):
+            check_size(image)
+    except BadImage:
+        image.close()
+        raise
+    return image
+
+
+def check_size(image: Image.Image) -> None:
+    """Refuse a picture without pixels, and one with more than may be decoded."""
+    pixels = image.width * image.height
+    if not pixels:
+        raise Unusable(f"has no pixels: it is {image.width}×{image.height}")
+    if pixels > PIXEL_LIMIT:
+        raise Unusable(
+            f"has {image.width}×{image.height} pixels; at most {PIXEL_LIMIT:,} are decoded, so as not to fill the "
+            "memory. Scale it down first"
+        )
+
+
+def decode(image: Image.Image) -> None:
+    """Decode, if that was not done."""
+    known = Image.MAX_IMAGE_PIXELS
+    lift = known is not None and image.width * image.height > known  # some readers look at it again
+    try:
+        with _without_pillows_limit() if lift else nullcontext():
+            image.load()
+    except Exception as error:  # broken data makes Pillow's readers fail in every way there is
+        raise Unusable(_reason(error)) from error
+
+
+def upright(image: Image.Image) -> Image.Image:
+    """The first frame, turned as its EXIF orientation says, in mode L or RGB.
+
+    Sixteen bits become eight, transparency is laid on white paper, and palettes and CMYK become RGB. Floats are taken
+    as 0…1 if none is larger, otherwise as 0…255. A plain JPEG stays undecoded, so that who needs it small can have it
+    decoded small.
+    """
+    check_size(image)
+    if isinstance(image, JpegImageFile) and image.mode in ("L", "RGB") and _turn(image) is None:
+        return image
+    decode(image)
+    turn = _turn(image)  # after decoding: PNG may have it behind the pixels, and TIFF turns by itself
+    plain = _plain(image)
+    return plain if turn is None else plain.transpose(turn)
+
+
+def in_channels(image: Image.Image, channels: int) -> Image.Image:
+    """Gray or RGB, decoded."""
+    modes = {1: "L", 3: "RGB"}
+    if channels not in modes:
+        raise ValueError(f"images of {channels} channels; pictures have 1 (gray) or 3 (RGB)")
+    decode(image)
+    return image if image.mode == modes[channels] else image.convert(modes[channels])
 
 
 def load_picture(path: Path, shape: tuple[int, int, int], *, invert: bool = False) -> UInt8[np.ndarray, "h w c"]:
     """The picture upright, in gray or RGB, its middle cropped to the aspect of `shape` and scaled to its size."""
     height, width, channels = shape
-    try:
-        with Image.open(path) as image:
-            upright = _eight_bit(ImageOps.exif_transpose(image)).convert("L" if channels == 1 else "RGB")
-    except FileNotFoundError as error:
-        raise ValueError(f"{path} does not exist") from error
-    except IsADirectoryError as error:
-        raise ValueError(f"{path} is a directory; give the images in it: {path}/*") from error
-    except UnidentifiedImageError as error:
-        raise ValueError(f"{path} is not an image that can be read") from error
-    except (OSError, Image.DecompressionBombError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from error
-    fitted = ImageOps.fit(upright, (width, height), method=Image.Resampling.BICUBIC)
+    with naming(str(path)), open_picture(path, str(path)) as image:
+        whole = in_channels(upright(image), channels)
+    fitted = ImageOps.fit(whole, (width, height), method=Image.Resampling.BICUBIC)
     array = np.asarray(ImageOps.invert(fitted) if invert else fitted)
     return array.reshape(height, width, channels)
 
 
-def _eight_bit(image: Image.Image) -> Image.Image:
-    """Sixteen bits scaled to eight (Pillow would clip), and transparency laid on white paper (Pillow would drop it)."""
-    if image.mode.startswith("I"):
-        return Image.fromarray((np.asarray(image).astype(np.int64) // 257).clip(0, 255).astype(np.uint8))
+def _turn(image: Image.Image) -> Image.Transpose | None:
+    try:
+        return _TURNS.get(image.getexif().get(ExifTags.Base.Orientation, 1))
+    except Exception:  # what a broken note says about a picture does not matter
+        return None
+
+
+def _plain(image: Image.Image) -> Image.Image:
+    """Mode L or RGB, of the same picture. Pillow alone would clip sixteen bits and floats, and drop transparency."""
+    mode = image.mode
+    if mode.startswith("I"):
+        values = np.asarray(image)
+        return Image.fromarray((values.clip(0, 65535) // 257).astype(np.uint8))
+    if mode == "F":
+        values = np.asarray(image)
+        if not np.isfinite(values).all():
+            raise Unusable("has pixels that are infinite or not a number")
+        return Image.fromarray((values * (255 if values.max() <= 1 else 1)).round().clip(0, 255).astype(np.uint8))
+    gray = mode in ("1", "L", "LA")
     if image.has_transparency_data:
-        image = image.convert("RGBA")
-        return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-    return image
+        drawn = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), drawn)
+    return image.convert("L" if gray else "RGB")
+
+
+def _reason(error: Exception) -> str:
+    return f"cannot be read: {error or type(error).__name__}"
+
+
+def _is_empty(file: Path | BytesIO | BufferedReader) -> bool:
+    return (file.stat().st_size if isinstance(file, Path) else file.seek(0, 2)) == 0
+
+
+_LIMIT = threading.Lock()
+
+
+@contextmanager
+def _without_pillows_limit() -> Iterator[None]:
+    """Pillow warns of pictures half as large as ours may be, and has no other way to be told than one global."""
+    with _LIMIT:
+        before, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+        try:
+            yield
+        finally:
+            Image.MAX_IMAGE_PIXELS = before

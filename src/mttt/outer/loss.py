@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from mttt.data import Batch, to_float
 from mttt.models import ViT
+from mttt.outer.mixup import mixup as mix
 
 
 class Score(NamedTuple):
@@ -19,17 +20,40 @@ class Score(NamedTuple):
     images: Float[Array, ""]
 
 
-def score(logits: Float[Array, "b classes"], labels: Int[Array, " b"], weights: Float[Array, " b"]) -> Score:
-    """Softmax cross entropy and accuracy; rows of weight 0 do not count."""
-    losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+def score(
+    logits: Float[Array, "b classes"],
+    labels: Int[Array, " b"],
+    weights: Float[Array, " b"],
+    targets: Float[Array, "b classes"] | None = None,
+) -> Score:
+    """Softmax cross entropy, with the targets if there are any, and accuracy; rows of weight 0 do not count."""
+    if targets is None:
+        losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+    else:
+        losses = optax.softmax_cross_entropy(logits, targets)
     correct = (jnp.argmax(logits, axis=1) == labels).astype(logits.dtype)
     return Score(jnp.sum(losses * weights), jnp.sum(correct * weights), jnp.sum(weights))
 
 
 def outer_loss(
-    model: ViT, batch: Batch, *, dtype: jnp.dtype | type = jnp.float32, key: PRNGKeyArray | None = None
+    model: ViT,
+    batch: Batch,
+    *,
+    dtype: jnp.dtype | type = jnp.float32,
+    mixup: float = 0.0,
+    key: PRNGKeyArray | None = None,
 ) -> tuple[Float[Array, ""], Score]:
-    """Mean ℒ_T of a batch. The key is shared by its images: they split their tokens into mini-batches alike."""
-    logits = jax.vmap(lambda image: model(image, key=key))(to_float(batch.images, dtype))
-    scored = score(logits, jnp.asarray(batch.labels), jnp.asarray(batch.weights))
+    """Mean ℒ_T of a batch. The key is shared by its images: they split their tokens into mini-batches alike.
+
+    With `mixup` = α > 0, images and labels are mixed first; accuracy still counts each image's own label.
+    """
+    images, targets = to_float(batch.images, dtype), None
+    labels, weights = jnp.asarray(batch.labels), jnp.asarray(batch.weights)
+    if mixup:
+        if key is None:
+            raise ValueError(f"mixup={mixup} needs a key")
+        one_hot = jax.nn.one_hot(labels, model.head.bias.shape[0])
+        images, targets = mix(images, one_hot, weights, alpha=mixup, key=jax.random.fold_in(key, 0))
+    logits = jax.vmap(lambda image: model(image, key=key))(images)
+    scored = score(logits, labels, weights, targets)
     return scored.loss / scored.images, scored

@@ -1,0 +1,136 @@
+"""Mixup, against its formula."""
+
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import mttt
+from catalogue import shake
+from mttt.data import Batch
+from mttt.outer import outer_loss, score
+from mttt.outer.mixup import mixup
+
+
+def rows(size=5, classes=3):
+    rng = np.random.default_rng(0)
+    images = rng.uniform(-1, 1, (size, 4, 4, 1)).astype(np.float32)
+    return jnp.asarray(images), jax.nn.one_hot(jnp.arange(size) % classes, classes), jnp.ones(size)
+
+
+def test_each_row_is_mixed_with_the_one_before_it():
+    images, labels, weights = rows()
+    mixed, targets = mixup(images, labels, weights, alpha=0.2, key=jax.random.key(1))
+    drawn = float(jax.random.beta(jax.random.key(1), 0.2, 0.2))
+    own = max(drawn, 1 - drawn)
+    assert 0.5 < own < 0.999  # otherwise nothing was tried
+    for seen, given in [(mixed, images), (targets, labels)]:
+        given = np.asarray(given)
+        np.testing.assert_allclose(seen, own * given + (1 - own) * given[[-1, 0, 1, 2, 3]], atol=1e-6)
+    np.testing.assert_array_equal(jnp.argmax(targets, axis=1), jnp.argmax(labels, axis=1))
+
+
+def test_the_key_decides():
+    images, labels, weights = rows()
+    mix = lambda seed: mixup(images, labels, weights, alpha=0.2, key=jax.random.key(seed))  # noqa: E731
+    for one, other in zip(mix(1), mix(1), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert (np.asarray(mix(1)[0]) != np.asarray(mix(5)[0])).any()
+
+
+def test_the_larger_part_is_always_the_own_and_is_distributed_as_beta():
+    """Of Beta(0.2, 0.2), 61 % are beyond 0.95 or below 0.05; of Beta(1, 1), 10 %."""
+    images, labels, weights = rows(2, 2)
+    for alpha, expected in [(0.2, 0.61), (1.0, 0.10)]:
+        part = jax.vmap(lambda key, alpha=alpha: mixup(images, labels, weights, alpha=alpha, key=key)[1][0, 0])
+        own = np.asarray(part(jax.random.split(jax.random.key(0), 2000)))
+        assert own.min() >= 0.5
+        assert abs((own > 0.95).mean() - expected) < 0.04
+
+
+def test_a_row_is_not_mixed_with_a_filler():
+    images, labels, _ = rows()
+    weights = jnp.array([1.0, 1.0, 0.0, 1.0, 0.0])
+    mixed, targets = mixup(images, labels, weights, alpha=0.2, key=jax.random.key(1))
+    for row, alone in enumerate([True, False, False, True, False]):  # the partner of row 0 is the last
+        assert (np.asarray(mixed[row]) == np.asarray(images[row])).all() == alone
+        assert (np.asarray(targets[row]) == np.asarray(labels[row])).all() == alone
+
+
+def test_no_alpha_is_no_mixup_and_a_negative_one_is_refused():
+    images, labels, weights = rows()
+    same = mixup(images, labels, weights, alpha=0.0, key=jax.random.key(1))
+    assert same[0] is images
+    assert same[1] is labels
+    with pytest.raises(ValueError, match=r"mixup=-0\.1: α of the Beta distribution is 0"):
+        mixup(images, labels, weights, alpha=-0.1, key=jax.random.key(1))
+
+
+def test_bfloat16_stays_bfloat16():
+    images, labels, weights = rows()
+    mixed, targets = mixup(images.astype(jnp.bfloat16), labels, weights, alpha=0.2, key=jax.random.key(1))
+    assert (mixed.dtype, targets.dtype) == (jnp.bfloat16, jnp.float32)
+
+
+def test_soft_targets_are_scored_by_cross_entropy_and_accuracy_by_the_label():
+    logits = jnp.array([[2.0, 0.0, -1.0], [0.0, 1.0, 3.0], [9.0, 0.0, 0.0]])
+    targets = jnp.array([[0.7, 0.3, 0.0], [0.0, 0.6, 0.4], [0.5, 0.5, 0.0]])
+    scored = score(logits, jnp.array([0, 1, 2]), jnp.array([1.0, 1.0, 0.0]), targets)
+    log_p = np.asarray(logits) - np.log(np.exp(np.asarray(logits)).sum(axis=1, keepdims=True))
+    assert abs(float(scored.loss) + (log_p * np.asarray(targets))[:2].sum()) < 1e-5
+    assert (float(scored.correct), float(scored.images)) == (1.0, 2.0)
+
+
+@pytest.fixture(scope="module")
+def model():
+    vit = partial(mttt.ViT, (4, 4, 1), 3, size=mttt.Size(8, 1, 2), patch=2, mixer=mttt.LinearAttention)
+    return shake(eqx.filter_jit(lambda key: vit(key=key))(jax.random.key(0)), scale=0.1)
+
+
+def test_the_outer_loss_mixes_and_its_gradient_flows(model):
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (6, 4, 4, 1)).astype(np.uint8)
+    weights = np.array([1, 1, 1, 1, 1, 0], np.float32)
+    batch = Batch(images, rng.integers(0, 3, 6).astype(np.int32), weights)
+    key = jax.random.key(1)
+
+    drawn = float(jax.random.beta(jax.random.fold_in(key, 0), 0.2, 0.2))
+    other = min(drawn, 1 - drawn) * np.roll(weights, 1)
+    floats = images.astype(np.float32) / 127.5 - 1
+    one_hot = np.eye(3, dtype=np.float32)[batch.labels]
+    mix = lambda a, w: (1 - w) * a + w * np.roll(a, 1, axis=0)  # noqa: E731
+    by_hand = jnp.asarray(mix(floats, other[:, None, None, None]).astype(np.float32))
+    loss = partial(outer_loss, batch=batch, mixup=0.2, key=key)
+    run = eqx.filter_jit(lambda m: (eqx.filter_value_and_grad(loss, has_aux=True)(m), jax.vmap(m)(by_hand)))
+    ((loss, scored), gradient), logits = run(model)
+    log_p = np.asarray(jax.nn.log_softmax(logits))
+    expected = -(log_p * mix(one_hot, other[:, None])).sum(axis=1) @ weights / 5
+    assert abs(float(loss) - expected) < 1e-5
+    right = np.asarray(logits).argmax(axis=1) == batch.labels
+    assert float(scored.correct) == right @ weights
+    assert all(
+        float(jnp.abs(leaf).max()) > 0 for leaf in jax.tree.leaves(eqx.filter(gradient.blocks.mlp, eqx.is_array))
+    )
+
+
+def test_without_mixup_the_program_is_the_same(model):
+    """So its numbers are, too."""
+    batch = Batch(np.zeros((2, 4, 4, 1), np.uint8), np.zeros(2, np.int32), np.ones(2, np.float32))
+    arrays, rest = eqx.partition(model, eqx.is_array)
+
+    def program(**options):
+        loss = lambda a, key: outer_loss(eqx.combine(a, rest), batch, key=key, **options)  # noqa: E731
+        return str(jax.make_jaxpr(loss)(arrays, jax.random.key(0)))
+
+    assert program() == program(mixup=0.0)
+    assert "random_gamma" not in program()  # nothing is drawn
+    assert "random_gamma" in program(mixup=0.2)
+
+
+def test_mixup_needs_a_key(model):
+    batch = Batch(np.zeros((2, 4, 4, 1), np.uint8), np.zeros(2, np.int32), np.ones(2, np.float32))
+    with pytest.raises(ValueError, match=r"mixup=0\.2 needs a key"):
+        outer_loss(model, batch, mixup=0.2)
