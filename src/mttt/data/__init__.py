@@ -2,7 +2,7 @@
 
 from mttt.data.batch import Batch as Batch, to_float as to_float
 from mttt.data.cifar import load_cifar as load_cifar
-from mttt.data.detect import detect as detect, open_data as open_data
+from mttt.data.detect import detect as detect, find_data as find_data, open_data as open_data
 from mttt.data.digits import load_digits as load_digits
 from mttt.data.errors import BadData as BadData, BadImage as BadImage
 from mttt.data.folder import load_folder as load_folder

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mttt.data import cifar, idx
+from mttt.data.digits import load_digits
 from mttt.data.encoded import EXTENSIONS
 from mttt.data.errors import BadData, cannot_read
 from mttt.data.folder import find_folder
@@ -25,11 +26,19 @@ KINDS = tuple(_FINDERS)
 
 def open_data(path: Path, *, holdout: float = 0.1, seed: int = 0) -> Splits:
     """What to train and evaluate on, of any kind that `detect` knows."""
-    return make_splits(find(path), holdout=holdout, seed=seed)
+    return make_splits(find_data(path), holdout=holdout, seed=seed)
 
 
-def find(path: Path) -> Found:
-    """What is at this path, as it is stored."""
+def find_data(path: Path) -> Found:
+    """What is at this path, as it is stored. Where no such path is, digits and fashion-mnist are names."""
+    if not path.exists() and str(path) == "digits":
+        digits = load_digits()
+        return Found("digits", digits.train, digits.evaluation, "test", digits.classes, digits.native_shape)
+    if not path.exists() and str(path) == "fashion-mnist":
+        fashion = idx.find_fashion_mnist()
+        if fashion is None:
+            raise BadData("fashion-mnist is not installed; on Debian and Ubuntu: apt install dataset-fashion-mnist")
+        path = fashion
     return _FINDERS[detect(path)](path)
 
 

@@ -12,7 +12,7 @@ from mttt.data.source import Item
 
 # File names end with these, in any case; what is inside must be one of these formats, whatever the name.
 EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"))
-FORMATS = ("JPEG", "MPO", "PNG", "BMP", "DIB", "GIF", "WEBP", "TIFF", "PPM")
+FORMATS = ("JPEG", "PNG", "BMP", "DIB", "GIF", "WEBP", "TIFF", "PPM")
 
 
 class Encoded(ABC):
