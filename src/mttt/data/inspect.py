@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import ExifTags, Image
 
-from mttt.data.duplicates import Duplicates, find_duplicates, spread
+from mttt.data.duplicates import Duplicates, Pair, find_duplicates, spread
 from mttt.data.errors import BadImage
 from mttt.data.source import Source
 from mttt.data.splits import Found
@@ -74,7 +74,7 @@ class Report:
 
 def _plain(value: Any) -> Any:
     """Named tuples as objects with names, which JSON would make lists of."""
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+    if isinstance(value, Finding | Range | Duplicates | Pair):
         return {name: _plain(part) for name, part in value._asdict().items()}
     return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
 

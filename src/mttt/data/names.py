@@ -24,5 +24,6 @@ class Names:
 
 
 def printable(name: str) -> str:
-    """The name with a replacement for what is not UTF-8, which could not be printed."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    """The name with a replacement for what cannot or should not be printed: bytes that are not UTF-8, control codes."""
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

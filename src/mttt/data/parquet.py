@@ -79,14 +79,12 @@ class Parquet(Encoded):
         return int(np.searchsorted(self.groups.start, index, side="right")) - 1
 
     def _read_group(self, group: int) -> Any:
-        import pyarrow
-
+        number = int(self.groups.group[group])
         try:
             with _parquet_file(self.files[self.groups.file[group]]) as file:
-                table = file.read_row_group(int(self.groups.group[group]), columns=[self.column], use_threads=False)
-        except (pyarrow.ArrowException, BadData) as error:
-            raise OSError(f"row group {self.groups.group[group]} of the file is broken ({error})") from error
-        return table.column(0)
+                return file.read_row_group(number, columns=[self.column], use_threads=False).column(0)
+        except (*_broken(), BadData) as error:
+            raise OSError(f"row group {number} is broken: {str(error).splitlines()[0]}") from error
 
 
 def load_parquet(
@@ -131,6 +129,13 @@ def find_parquet(path: Path, *, image_column: str | None = None, label_column: s
         problems=tuple(problems),
         ignored=tuple(shards.ignored),
     )
+
+
+def _broken() -> tuple[type[Exception], ...]:
+    """What pyarrow raises where a file is not what it should be."""
+    import pyarrow
+
+    return pyarrow.ArrowException, OSError
 
 
 def _parquet_file(path: Path) -> Any:
@@ -201,7 +206,7 @@ def _read_labels(files: list[Path], image: str, label: str) -> tuple[Groups, np.
                 raise BadData(f"{path} has not the columns {image} and {label} that the first file has")
             try:
                 column = file.read(columns=[label], use_threads=False).column(0)
-            except pyarrow.ArrowException as error:
+            except _broken() as error:
                 raise BadData(f"{path} is broken: {str(error).splitlines()[0]}") from error
             count = file.metadata.num_row_groups
             rows += [file.metadata.row_group(group).num_rows for group in range(count)]
