@@ -17,6 +17,7 @@ COMMANDS = {
     "evaluate": "accuracy and inner losses of a trained model, for any number of inner steps",
     "predict": "classify pictures with a trained model",
     "presets": "list the presets",
+    "data": "look at a data set before training on it",
     "bench": "measure speed, memory and FLOPs on this machine",
 }
 

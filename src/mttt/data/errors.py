@@ -1,16 +1,28 @@
 """What can be wrong with data."""
 
+import lzma
+import tarfile
+import zlib
 
-class BadData(ValueError):
-    """A data set that cannot be used as it is."""
+# What reading a file, an archive or something compressed raises.
+UNREADABLE = (OSError, EOFError, tarfile.TarError, lzma.LZMAError, zlib.error)
 
 
 class BadImage(ValueError):
-    """One picture that cannot be used: which, and why."""
+    """One image that cannot be used: its name and the reason."""
 
     def __init__(self, name: str, reason: str):
-        super().__init__(name, reason)  # both, so that it can be pickled: workers send their errors home
+        super().__init__(name, reason)  # both, so that a worker process can send it
         self.name, self.reason = name, reason
 
     def __str__(self) -> str:
         return f"{self.name}: {self.reason}"
+
+
+class BadData(ValueError):
+    """A whole set, or one of the files that many images are in, that cannot be used."""
+
+
+def cannot_read(what: object, error: Exception) -> BadData:
+    """The error for a file or folder that cannot be read at all."""
+    return BadData(f"{what} cannot be read: {getattr(error, 'strerror', None) or error}")

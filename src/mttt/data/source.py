@@ -1,14 +1,21 @@
 """Where images come from."""
 
-from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import UInt8
+from jaxtyping import Int, Int32, UInt8
+from PIL import Image
+
+
+class Item(NamedTuple):
+    """One labelled image, opened but not decoded."""
+
+    image: Image.Image
+    label: int
 
 
 class Example(NamedTuple):
-    """One labelled image."""
+    """One labelled image as a model wants it: what comes out of the transforms."""
 
     image: UInt8[np.ndarray, "h w c"]
     label: int
@@ -16,48 +23,69 @@ class Example(NamedTuple):
 
 @runtime_checkable
 class Source(Protocol):
-    """Random access to labelled images: all that the pipeline needs of a data set."""
+    """Random access to labelled images: all that the pipeline needs of a data set.
+
+    A source can be pickled for worker processes, and read by several threads; files are opened when they are read.
+    """
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, index: int) -> Example: ...
+    def __getitem__(self, index: int) -> Item:
+        """The image, or BadImage if it cannot be opened."""
+        ...
+
+    def name(self, index: int) -> str:
+        """What to call the image in messages."""
+        ...
 
     @property
-    def labels(self) -> Sequence[int] | np.ndarray:
-        """All labels, without decoding any image."""
+    def labels(self) -> Int32[np.ndarray, " n"]:
+        """All labels, without opening any image."""
         ...
 
 
 class Subset:
     """Some of the examples of a source."""
 
-    def __init__(self, source: Source, indices: np.ndarray):
+    def __init__(self, source: Source, indices: Int[np.ndarray, " n"]):
         self.source, self.indices = source, indices
 
     def __len__(self) -> int:
         return len(self.indices)
 
-    def __getitem__(self, index: int) -> Example:
+    def __getitem__(self, index: int) -> Item:
         return self.source[int(self.indices[index])]
 
+    def name(self, index: int) -> str:
+        return self.source.name(int(self.indices[index]))
+
     @property
-    def labels(self) -> np.ndarray:
-        return np.asarray(self.source.labels)[self.indices]
+    def labels(self) -> Int32[np.ndarray, " n"]:
+        return self.source.labels[self.indices]
 
 
-class DataSet(NamedTuple):
-    """What to train on, what to evaluate on, and what the labels mean."""
+class Shard(Subset):
+    """The part of a source that process `index` of `count` reads: every count-th example.
 
-    train: Source
-    evaluation: Source
-    classes: tuple[str, ...]
-    image_shape: tuple[int, int, int]
-    evaluation_name: str  # "test" or "held-out", for people
+    Shards have no example in common. All have one length, so that processes that wait for each other take equally many
+    steps; for that, up to count − 1 examples at the end of the source belong to none, unless `cover`: then every
+    example belongs to one shard, and lengths differ by one at most.
+    """
+
+    def __init__(self, source: Source, index: int, count: int, *, cover: bool = False):
+        if not 0 <= index < count:
+            raise ValueError(f"shard {index} of {count}: take 0 to {count - 1}")
+        if len(source) < count:
+            raise ValueError(f"{len(source)} images cannot be shared by {count} processes")
+        stop = len(source) if cover else len(source) // count * count
+        super().__init__(source, np.arange(index, stop, count))
 
 
-def hold_out(source: Source, fraction: float, *, seed: int = 0) -> tuple[Source, Source]:
+def hold_out(source: Source, fraction: float, *, seed: int = 0) -> tuple[Subset, Subset]:
     """Split a source in two, the second with about `fraction` of every class: images to make choices with."""
-    labels = np.asarray(source.labels)
+    if not 0 < fraction < 1:
+        raise ValueError(f"holdout={fraction}: take a number between 0 and 1")
+    labels = source.labels
     rng = np.random.default_rng(seed)
     held = np.zeros(len(labels), dtype=bool)
     for label in np.unique(labels):
@@ -68,3 +96,13 @@ def hold_out(source: Source, fraction: float, *, seed: int = 0) -> tuple[Source,
             f"holdout={fraction} of {len(labels)} images leaves none to {'train' if held.all() else 'evaluate'} on"
         )
     return Subset(source, np.flatnonzero(~held)), Subset(source, np.flatnonzero(held))
+
+
+class DataSet(NamedTuple):
+    """What to train on, what to evaluate on, and what the labels mean."""
+
+    train: Source
+    evaluation: Source
+    classes: tuple[str, ...]
+    image_shape: tuple[int, int, int]
+    evaluation_name: str  # "test" or "held-out", for people

@@ -1,0 +1,208 @@
+"""mttt data"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from mttt.cli.arguments import UsageError, refusing, unknown
+from mttt.data import find_data
+from mttt.data.contact import contact_sheet
+from mttt.data.inspect import Progress as Say, Report, inspect
+from mttt.data.splits import Found
+from mttt.runs import write_json
+
+KINDS = {"inspect": "what is at a path: classes, counts, sizes, problems, and a sheet of pictures"}
+NAMES = {
+    "folder": "class folders",
+    "idx": "IDX files",
+    "cifar10": "CIFAR-10, binary version",
+    "cifar100": "CIFAR-100, binary version",
+    "parquet": "parquet files",
+    "tar": "ImageNet's archives",
+    "webdataset": "WebDataset shards",
+    "digits": "the digits that ship with mttt",
+}
+SHEET = Path("contact-sheet.png")
+_CLASSES, _LINES = 20, 20  # more than this are not printed; --json has them all
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Look at a data set: what it is, classes, counts, sizes, problems; and draw a sheet with some of its pictures."""
+
+    path: tyro.conf.Positional[Path]
+    """folder, file or archive; or digits, or fashion-mnist where Debian's package has put it"""
+    check: int | Literal["all"] = 2000
+    """how many images to decode, evenly spread; all of them may take long"""
+    json: Path | None = None
+    """write everything found to this file"""
+    figure: Path | None = None
+    """write the sheet of pictures to this file, over what is there; contact-sheet.png unless told, if there is none"""
+
+
+def main(words: list[str], console: Console) -> int:
+    """Run the command; the exit code."""
+    if not words or words[0] in ("-h", "--help"):
+        console.print("usage: mttt data WHAT …\n\n" + "\n".join(f"  {name}  {about}" for name, about in KINDS.items()))
+        console.print("\nmttt data inspect --help tells more.", highlight=False)
+        return 0 if words else 2
+    if words[0] not in KINDS:
+        raise unknown("data command", words[0], list(KINDS))
+    arguments = tyro.cli(Arguments, args=words[1:], prog=f"mttt data {words[0]}")
+    _check(arguments)
+    with refusing(), console.status("reading"):
+        found = find_data(arguments.path)
+    check = None if arguments.check == "all" else arguments.check
+    with _progress(console) as say:
+        report = inspect(found, str(arguments.path), check=check, progress=say)
+    _print(report, console)
+    _draw(arguments, found, console)
+    if arguments.json is not None:
+        write_json(arguments.json, report.json())
+        _say(console, f"Everything found: {arguments.json}")
+    return 0
+
+
+def _check(arguments: Arguments) -> None:
+    """Refuse before anything is read."""
+    if arguments.check != "all" and arguments.check < 1:
+        raise UsageError(f"check={arguments.check}: must be at least 1, or all")
+    for path in (arguments.json, arguments.figure):
+        if path is None:
+            continue
+        if path.is_dir():
+            raise UsageError(f"{path} is a directory; name a file in it")
+        if not path.parent.is_dir():
+            raise UsageError(f"{path}: there is no directory {path.parent}")
+        if not os.access(path.parent, os.W_OK):
+            raise UsageError(f"{path}: no permission to write in {path.parent}")
+    if arguments.figure is not None and arguments.figure.suffix.lower() != ".png":
+        raise UsageError(f"{arguments.figure}: the sheet is a PNG file; name it so")
+
+
+def _draw(arguments: Arguments, found: Found, console: Console) -> None:
+    path = arguments.figure or SHEET
+    if arguments.figure is None and path.exists():
+        return _say(console, f"No sheet of pictures: {path} exists already; name a file with --figure")
+    if not os.access(path.parent, os.W_OK):
+        return _say(console, "No sheet of pictures: this directory cannot be written to; name a file with --figure")
+    contact_sheet(found, str(arguments.path)).save(path, format="PNG")
+    return _say(console, f"Pictures: {path}")
+
+
+@contextmanager
+def _progress(console: Console) -> Iterator[Say]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("starting")
+        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+
+
+def _say(console: Console, words: str) -> None:
+    console.print(words, highlight=False, soft_wrap=True, markup=False)
+
+
+def _print(report: Report, console: Console) -> None:
+    shape = "" if report.native_shape is None else f", all {'×'.join(map(str, report.native_shape))}"
+    _say(
+        console, f"{report.where}: {NAMES[report.kind]}, {len(report.classes)} classes, {report.images} images{shape}\n"
+    )
+    console.print(_classes(report))
+    left_out = report.images - report.checked
+    console.print()
+    _say(
+        console,
+        "Checked all images"
+        if not left_out
+        else f"Checked {report.checked} of {report.images} images, evenly spread (--check all checks all)",
+    )
+    table = Table(box=None, padding=(0, 2, 0, 2), show_header=False)
+    for name, value in _facts(report):
+        table.add_row(name, escape(value))
+    console.print(table)
+    _findings(report, console)
+
+
+def _classes(report: Report) -> Table:
+    """Images of each class; of many classes only the largest and the smallest."""
+    table = Table(box=None, padding=(0, 2, 0, 2))
+    table.add_column("class")
+    for part in report.counts:
+        table.add_column(part, justify="right")
+    columns = list(report.counts.values())
+
+    def add(labels: list[int]) -> None:
+        for label in labels:
+            table.add_row(escape(report.classes[label]), *(f"{column[label]:,}" for column in columns))
+
+    if len(report.classes) <= _CLASSES:
+        add(list(range(len(report.classes))))
+    else:
+        order = np.argsort(-np.array(columns[0]), kind="stable").tolist()
+        add(order[:5])
+        table.add_row(f"… {len(order) - 10} more", *("…" for _ in columns))
+        add(order[-5:])
+    table.add_row("together", *(f"{sum(column):,}" for column in columns), style="bold")
+    return table
+
+
+def _facts(report: Report) -> Iterator[tuple[str, str]]:
+    for name, numbers in (("width", report.width), ("height", report.height)):
+        if numbers is not None and report.native_shape is None:
+            yield name, f"{numbers.min} to {numbers.max}, median {numbers.median}"
+    for name, finding in (("smallest", report.smallest), ("largest", report.largest)):
+        if finding is not None and report.native_shape is None:
+            yield name, f"{finding.reason} ({finding.name})"
+    yield "mode", ", ".join(f"{name} {number}" for name, number in report.modes.items())
+    yield "format", ", ".join(f"{name} {number}" for name, number in report.formats.items())
+    if report.rotated:
+        yield "EXIF", f"{report.rotated} stored turned (they are used upright)"
+
+
+def _findings(report: Report, console: Console) -> None:
+    searched = report.duplicates
+    twice = (
+        "training and evaluation images with the same bytes" if len(report.counts) > 1 else "images with the same bytes"
+    )
+    sections = [
+        ("Stands in the way of training", report.problems),
+        ("Cannot be decoded", [f"{finding.name}: {finding.reason}" for finding in report.bad]),
+        ("Can be used, but is odd", [f"{finding.name}: {finding.reason}" for finding in report.odd]),
+        (
+            f"Pairs of {twice}",
+            [
+                f"{pair.one} = {pair.other}" + ("" if pair.same_class else ", in another class")
+                for pair in searched.pairs
+            ],
+        ),
+        ("Worth knowing", report.notes),
+        ("Not read", report.ignored),
+    ]
+    for title, lines in sections:
+        if not lines:
+            continue
+        console.print(f"\n{title}: {len(lines)}", style="bold", highlight=False, markup=False)
+        for line in lines[:_LINES]:
+            _say(console, f"  {line}")
+        if len(lines) > _LINES:
+            _say(console, f"  … and {len(lines) - _LINES} more; --json FILE has them all")
+    console.print()
+    if not any(lines for _, lines in sections[:4]):
+        _say(
+            console,
+            "No problems found." if report.checked == report.images else "No problems found in what was checked.",
+        )
+    if searched.searched == 0:
+        _say(console, "Duplicates were not looked for: --check all does that.")
+    elif searched.searched < searched.of:
+        _say(console, f"Duplicates were looked for of {searched.searched} of {searched.of} images.")
