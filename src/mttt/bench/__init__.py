@@ -1,7 +1,7 @@
 """Speed, memory and FLOPs, compared inside one run."""
 
 from mttt.bench.compile import compile_bench as compile_bench
-from mttt.bench.data import data_bench as data_bench
+from mttt.bench.data import data_bench as data_bench, digits_view as digits_view, pictures_view as pictures_view
 from mttt.bench.figure import draw_lengths as draw_lengths
 from mttt.bench.layers import (
     LAYERS as LAYERS,

@@ -1,30 +1,51 @@
 """How fast batches come: a pipeline that is slower than the training step would be the bottleneck."""
 
-import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from mttt.bench.measure import machine
-from mttt.data import load_digits, training_batches
+from mttt.data import View, find_data, load_digits, training_batches
+from mttt.data.augment import InceptionCrop, RandAugment, RandomFlip
+
+SIZE = 224
+
+
+def pictures_view(path: Path) -> View:
+    """The pictures at `path` as the paper's recipe for patches trains on them."""
+    return View(find_data(path).train, (InceptionCrop(SIZE), RandomFlip(), RandAugment(2, 10)), (SIZE, SIZE, 3))
+
+
+def digits_view() -> View:
+    """The digits that ship with the package, as they are."""
+    return View(load_digits().train, (), (8, 8, 1))
 
 
 def data_bench(
-    *, repeats: int = 7, batch_size: int = 32, say: Callable[[str], None] = lambda words: None
+    view: View,
+    *,
+    workers: tuple[int, ...] = (1, 2),
+    repeats: int = 7,
+    batch_size: int = 32,
+    seconds: float = 2.0,
+    say: Callable[[str], None] = lambda words: None,
 ) -> dict[str, Any]:
-    """Images a second from the shipped digits through the training pipeline."""
-    batches = training_batches(load_digits().train, batch_size, seed=0)
-    next(batches)
-    rates = []
+    """Images a second through the training pipeline, for each number of worker processes; 0 is threads."""
+    say("starting workers")
+    streams = {count: training_batches(view, batch_size, seed=0, workers=count) for count in workers}
+    rates: dict[int, list[float]] = {count: [] for count in workers}
     for done in range(repeats):
-        say(f"round {done + 1} of {repeats}")
-        start = time.perf_counter()
-        for _ in range(100):
-            next(batches)
-        rates.append(100 * batch_size / (time.perf_counter() - start))
-    return {
-        "images_per_second": max(rates),
-        "images_per_second_median": statistics.median(rates),
-        "repeats": repeats,
-        **machine(),
-    }
+        for count, batches in streams.items():
+            say(f"round {done + 1} of {repeats}, {count} workers")
+            for _ in range(8 * max(count, 1)):  # what waited in buffers since the last round
+                next(batches)
+            start, images = time.perf_counter(), 0
+            while (elapsed := time.perf_counter() - start) < seconds:
+                next(batches)
+                images += batch_size
+            rates[count].append(images / elapsed)
+    for batches in streams.values():
+        batches.close()
+    rows = [{"workers": count, "images_per_second": max(each), "rounds": each} for count, each in rates.items()]
+    return {"rows": rows, "images": len(view), "shape": view.shape, "repeats": repeats, **machine()}

@@ -2,6 +2,7 @@
 
 import math
 import os
+import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mttt import bench
-from mttt.cli.arguments import UsageError, unknown
+from mttt.cli.arguments import UsageError, refusing, unknown
 from mttt.runs import write_json
 
 KINDS = {
@@ -23,6 +24,7 @@ KINDS = {
     "data": "images a second from the data pipeline",
     "compile": "seconds to compile a training step, for two depths and two numbers of inner steps",
 }
+BATCH = 32  # of bench data
 SWEEP = ("linear-attention", "mttt-linear", "mttt-mlp", "mttt-mlp-sgd4", "naive-mttt-mlp", "self-attention")
 STANDARD = tuple(name for name in bench.LAYERS if name != "self-attention")
 
@@ -43,6 +45,10 @@ class Arguments:
     """layers: tokens at a time for MTTT-MLP; by default 8√n"""
     json: Path | None = None
     """write all numbers to this file"""
+    path: Path | None = None
+    """data: pictures to measure with, in any form that mttt data inspect knows; the package's digits unless told"""
+    workers: tuple[int, ...] = ()
+    """data: numbers of worker processes to compare; 0 is threads"""
     figure: Path | None = None
     """layers: draw time and memory against n into this PNG file (measures shape lengths)"""
 
@@ -81,6 +87,10 @@ def _check(kind: str, arguments: Arguments) -> None:
     for name, number in (("repeats", arguments.repeats), ("block", arguments.block)):
         if number is not None and number < 1:
             raise UsageError(f"{name}={number}: must be at least 1")
+    if kind != "data" and (arguments.path is not None or arguments.workers):
+        raise UsageError(f"mttt bench {kind} has no --path and no --workers")
+    if any(count < 0 for count in arguments.workers):
+        raise UsageError(f"workers={' '.join(map(str, arguments.workers))}: must be 0 or more")
     if kind != "layers" and (arguments.block is not None or arguments.figure is not None):
         raise UsageError(f"mttt bench {kind} has no --block and no --figure")
     for path in (arguments.json, arguments.figure):
@@ -213,10 +223,27 @@ def _model(arguments: Arguments, console: Console) -> dict[str, Any]:
 
 
 def _data(arguments: Arguments, console: Console) -> dict[str, Any]:
+    with refusing():
+        view = bench.digits_view() if arguments.path is None else bench.pictures_view(arguments.path)
+    if len(view) < BATCH:
+        raise UsageError(f"{arguments.path} has {len(view)} images; the benchmark makes batches of {BATCH}")
+    counts = tuple(dict.fromkeys(arguments.workers)) or ((0,) if arguments.path is None else (1, 2))
     with _saying(console) as say:
-        numbers = bench.data_bench(repeats=arguments.repeats or 7, say=say)
-    best, median = numbers["images_per_second"], numbers["images_per_second_median"]
-    console.print(f"digits, batches of 32: {best:,.0f} images/s at best, {median:,.0f} in the median", highlight=False)
+        numbers = bench.data_bench(view, workers=counts, repeats=arguments.repeats or 5, batch_size=BATCH, say=say)
+    height, width, _ = numbers["shape"]
+    title = f"{numbers['images']} images to {height}×{width}, batches of {BATCH}"
+    if arguments.path is not None:
+        title += "; Inception crop, flip, RandAugment(2, 10)"
+    console.print(title, style="bold", highlight=False)
+    table = Table(box=None, padding=(0, 1))
+    for name in ("workers", "images/s", "median", "ratio"):
+        table.add_column(name, justify="right")
+    first = numbers["rows"][0]["images_per_second"]
+    for row in numbers["rows"]:
+        rate = row["images_per_second"]
+        name = str(row["workers"]) if row["workers"] else "0 (threads)"
+        table.add_row(name, _number(rate), _number(statistics.median(row["rounds"])), f"{_ratio(rate / first)}×")
+    console.print(table)
     return numbers
 
 

@@ -16,6 +16,10 @@ def _numbers(record: Record) -> str:
     return "  ".join(parts)
 
 
+def _skipped(record: Record) -> str:
+    return f"skipped {record['name']}: {record['reason']}"
+
+
 def _duration(seconds: float) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
@@ -40,6 +44,9 @@ class Lines:
             self.first, self.begin = step, time.monotonic()
 
     def record(self, record: Record) -> None:
+        if record["kind"] == "skipped":
+            self.console.print(_skipped(record), soft_wrap=True, highlight=False, markup=False)
+            return
         step = record["step"]
         done = step - self.first
         left = (time.monotonic() - self.begin) / done * (self.steps - step) if done else 0
@@ -82,6 +89,8 @@ class Bar:
     def record(self, record: Record) -> None:
         if record["kind"] == "train":
             self.progress.update(self.task, numbers=_numbers(record))
+        elif record["kind"] == "skipped":
+            self.progress.console.print(_skipped(record), highlight=False, markup=False)
         else:
             line = f"epoch {record['epoch']:6.2f}  {self.evaluation_name}  {_numbers(record)}"
             self.progress.console.print(line, highlight=False)

@@ -16,8 +16,12 @@ from rich.console import Console
 
 from mttt.cli.arguments import UsageError, kinds_help, preset_recipe, refusing, take_kinds, take_preset
 from mttt.cli.progress import progress
+from mttt.data import DataSet, Source
+from mttt.data.arrays import Arrays
+from mttt.data.source import Subset
 from mttt.outer import Interrupted
 from mttt.recipes import DEFAULT, PRESETS, Recipe, decode, differences, encode, launch
+from mttt.recipes.check import not_negative
 from mttt.report import draw_figures
 from mttt.runs import Run, versions
 
@@ -29,6 +33,9 @@ class Arguments:
     recipe: Annotated[Recipe, tyro.conf.arg(name="")]
     run: Path | None = None
     """directory of the run (default: runs/PRESET, with a suffix if the recipe is not the preset's)"""
+    workers: int | None = None
+    """processes that prepare images; 0 is threads of this one. By default one for two processors where pictures are
+    decoded, none otherwise. The numbers do not depend on it"""
 
 
 def _description() -> str:
@@ -96,6 +103,7 @@ def main(words: list[str], console: Console) -> int:
     with refusing():
         preset, arguments = parse(words)
         recipe = arguments.recipe
+        not_negative(workers=arguments.workers or 0)
         data = recipe.data.load()
         recipe.check(data)
     path = arguments.run or _default_path(preset or DEFAULT, recipe)
@@ -111,7 +119,7 @@ def main(words: list[str], console: Console) -> int:
         _say(console, f"Run: {path}  (stop with Ctrl-C; the same command goes on)")
         try:
             with progress(console, recipe.plan(data).steps, data.evaluation_name) as observer:
-                evaluation = launch(recipe, data, run, observer)
+                evaluation = launch(recipe, data, run, observer, workers=_workers(arguments, data))
         except Interrupted as stopped:
             _say(
                 console,
@@ -122,10 +130,24 @@ def main(words: list[str], console: Console) -> int:
     seconds = time.monotonic() - begin
     result = f"Accuracy {evaluation.accuracy:.1%} on {evaluation.images} {data.evaluation_name} images"
     _say(console, f"\n{result}, after {seconds:.0f} s in this process.")
+    if skipped := run.metrics.read("skipped"):
+        _say(console, f"Skipped {len(skipped)} images that cannot be used; metrics.jsonl lists them. The first:")
+        _say(console, f"  {skipped[0]['name']}: {skipped[0]['reason']}")
     if not figures:
         _say(console, 'No figures: matplotlib is not installed (pip install "mttt[plots]").')
     _next_steps(run, console)
     return 0
+
+
+def _in_memory(source: Source) -> bool:
+    return _in_memory(source.source) if isinstance(source, Subset) else isinstance(source, Arrays)
+
+
+def _workers(arguments: Arguments, data: DataSet) -> int:
+    """What was asked for; or half the processors, if there is something to decode."""
+    if arguments.workers is not None:
+        return arguments.workers
+    return 0 if _in_memory(data.train.source) else max(1, (os.cpu_count() or 1) // 2)
 
 
 def _say(console: Console, text: str) -> None:

@@ -5,14 +5,13 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from jaxtyping import Int32, Int64
-from PIL import Image, UnidentifiedImageError
 
 from mttt.data.errors import BadImage
+from mttt.data.picture import open_picture
 from mttt.data.source import Item
 
-# File names end with these, in any case; what is inside must be one of these formats, whatever the name.
+# Files of these names are pictures, in any case; what is inside may be any of picture.FORMATS.
 EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"))
-FORMATS = ("JPEG", "PNG", "BMP", "DIB", "GIF", "WEBP", "TIFF", "PPM")
 
 
 class Encoded(ABC):
@@ -41,18 +40,4 @@ class Encoded(ABC):
             data = self.read(index)
         except OSError as error:
             raise BadImage(name, f"cannot be read: {error.strerror or error}") from error
-        return Item(open_image(data, name), label)
-
-
-def open_image(data: bytes, name: str) -> Image.Image:
-    """The image in these bytes, not decoded yet."""
-    if not data:
-        raise BadImage(name, "is empty (0 bytes)")
-    try:
-        # Formats are named because Pillow knows some that run other programs.
-        return Image.open(io.BytesIO(data), formats=FORMATS)
-    except UnidentifiedImageError as error:
-        text = data[:64].isascii() and all(byte >= 32 or byte in b"\t\r\n" for byte in data[:64])
-        raise BadImage(name, "is text, not an image" if text else "is not an image that can be read") from error
-    except Exception as error:  # broken bytes make Pillow raise nearly anything
-        raise BadImage(name, f"cannot be opened: {error}") from error
+        return Item(open_picture(io.BytesIO(data), name), label)

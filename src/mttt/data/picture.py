@@ -17,6 +17,9 @@ from mttt.data.errors import BadImage
 # is a map, a scan, or a small file made to fill the memory.
 PIXEL_LIMIT = 200_000_000
 
+# Named because Pillow knows some that run other programs.
+FORMATS = ("JPEG", "PNG", "BMP", "DIB", "GIF", "WEBP", "TIFF", "PPM")
+
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -47,13 +50,13 @@ def open_picture(file: Path | BytesIO | BufferedReader, name: str) -> Image.Imag
     """Opened, not decoded; the whole of a BadImage's name is `name`. Close it, or give it to `apply`, which does."""
     try:
         with _without_pillows_limit():
-            image = Image.open(file)
+            image = Image.open(file, formats=FORMATS)
     except FileNotFoundError as error:
         raise BadImage(name, "does not exist") from error
     except IsADirectoryError as error:
         raise BadImage(name, f"is a directory; give the images in it: {name}/*") from error
     except UnidentifiedImageError as error:
-        raise BadImage(name, "is empty" if _is_empty(file) else "is not an image that can be read") from error
+        raise BadImage(name, _no_image(file)) from error
     except Exception as error:  # broken headers make Pillow's readers fail in every way there is
         raise BadImage(name, _reason(error)) from error
     try:
@@ -152,8 +155,18 @@ def _reason(error: Exception) -> str:
     return f"cannot be read: {error or type(error).__name__}"
 
 
-def _is_empty(file: Path | BytesIO | BufferedReader) -> bool:
-    return (file.stat().st_size if isinstance(file, Path) else file.seek(0, 2)) == 0
+def _no_image(file: Path | BytesIO | BufferedReader) -> str:
+    """What it is instead."""
+    if isinstance(file, Path):
+        with file.open("rb") as opened:
+            begin = opened.read(64)
+    else:
+        file.seek(0)
+        begin = file.read(64)
+    if not begin:
+        return "is empty"
+    text = begin.isascii() and all(byte >= 32 or byte in b"\t\r\n" for byte in begin)
+    return "is text, not an image" if text else "is not an image that can be read"
 
 
 _LIMIT = threading.Lock()

@@ -96,13 +96,3 @@ def hold_out(source: Source, fraction: float, *, seed: int = 0) -> tuple[Subset,
             f"holdout={fraction} of {len(labels)} images leaves none to {'train' if held.all() else 'evaluate'} on"
         )
     return Subset(source, np.flatnonzero(~held)), Subset(source, np.flatnonzero(held))
-
-
-class DataSet(NamedTuple):
-    """What to train on, what to evaluate on, and what the labels mean."""
-
-    train: Source
-    evaluation: Source
-    classes: tuple[str, ...]
-    image_shape: tuple[int, int, int]
-    evaluation_name: str  # "test" or "held-out", for people

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mttt.data import Batch, to_float
+from mttt.data import BadData, Batch, EvaluationBatches, Problem, to_float
 from mttt.models import ViT
 from mttt.outer.loss import score
 
@@ -24,6 +24,7 @@ class Evaluation(NamedTuple):
     loss: float
     images: int
     inner_losses: np.ndarray | None
+    problems: tuple[Problem, ...] = ()  # images that could not be used
 
     def per_layer(self) -> list[list[float]] | None:
         """[layer][t], the mean over heads."""
@@ -38,7 +39,9 @@ def _evaluate_batch(model: ViT, batch: Batch, dtype: jnp.dtype | type):
     return score(traced.logits, jnp.asarray(batch.labels), jnp.asarray(batch.weights)), weighted
 
 
-def evaluate(model: ViT, batches: Iterable[Batch], *, dtype: jnp.dtype | type = jnp.float32) -> Evaluation:
+def evaluate(
+    model: ViT, batches: Iterable[Batch] | EvaluationBatches, *, dtype: jnp.dtype | type = jnp.float32
+) -> Evaluation:
     """Sums are float64 on the host, so the result does not depend on the size of the batches more than float32 does."""
     totals, inner = np.zeros(3), None
     for batch in batches:
@@ -47,4 +50,7 @@ def evaluate(model: ViT, batches: Iterable[Batch], *, dtype: jnp.dtype | type = 
         if losses is not None:
             inner = np.asarray(losses, np.float64) + (0 if inner is None else inner)
     loss, correct, images = totals
-    return Evaluation(correct / images, loss / images, int(images), None if inner is None else inner / images)
+    problems = tuple(batches.problems) if isinstance(batches, EvaluationBatches) else ()
+    if not images:
+        raise BadData("there is no image to evaluate on" + "".join(f"; {name}: {why}" for name, why in problems[:1]))
+    return Evaluation(correct / images, loss / images, int(images), None if inner is None else inner / images, problems)

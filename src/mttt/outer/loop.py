@@ -3,18 +3,17 @@
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
-import grain
 import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array
 
-from mttt.data import Batch, DataSet, evaluation_batches
+from mttt.data import Batch, Batches, DataSet, Problem, evaluation_batches
 from mttt.outer.evaluate import Evaluation, evaluate
 from mttt.outer.interrupt import Interrupt, Interrupted
 from mttt.outer.state import NEVER, State
@@ -41,6 +40,7 @@ class Plan(NamedTuple):
     batch_size: int
     evaluation_batch_size: int
     accumulate: int
+    mixup: float
     dtype: Any
     log_every: int
     evaluate_every: int
@@ -74,7 +74,7 @@ class Training(NamedTuple):
         self.observer.record(record)
 
 
-def train(training: Training, state: State, batches: grain.DatasetIterator) -> Evaluation:
+def train(training: Training, state: State, batches: Batches) -> Evaluation:
     """Train to the end of the plan, from the newest checkpoint of the run if there is one.
 
     Every line of metrics is written before the checkpoint of its step, and what was written after the checkpoint is
@@ -89,6 +89,7 @@ def train(training: Training, state: State, batches: grain.DatasetIterator) -> E
         run.metrics.rewind(saved or 0)
 
         advance = _compile(training, state)
+        skipped = _Skipped(training)
         evaluation, clock, running = None, _Clock(plan.batch_size), deque()
         step = int(state.step)
         training.observer.at(step)
@@ -106,6 +107,7 @@ def train(training: Training, state: State, batches: grain.DatasetIterator) -> E
                 save = last or step % plan.checkpoint_every == 0 or stop is not None
                 if log or evaluate_now or save:
                     done.block_until_ready()
+            skipped.add(step, batches.problems)
             training.observer.at(step)
             if (log or evaluate_now or save) and (broken := int(state.broken)) != NEVER:
                 raise NotFinite(broken, checkpoints.latest())
@@ -113,7 +115,7 @@ def train(training: Training, state: State, batches: grain.DatasetIterator) -> E
                 training.write(_training_record(training, state, step, clock.take()))
                 state = state.reset_totals()
             if evaluate_now:
-                evaluation = _evaluate(training, state, step, checkpoints.latest())
+                evaluation = _evaluate(training, state, step, checkpoints.latest(), skipped)
             if save:
                 run.metrics.flush()
                 checkpoints.save(step, state, batches.get_state())
@@ -126,7 +128,9 @@ def train(training: Training, state: State, batches: grain.DatasetIterator) -> E
 def _compile(training: Training, state: State) -> Callable[[State, Batch], tuple[State, Array]]:
     """The jitted step. It reuses the memory of the state it is given; the second output tells when it is done."""
     plan = training.plan
-    step = partial(train_step, optimizer=training.optimizer, dtype=plan.dtype, accumulate=plan.accumulate)
+    step = partial(
+        train_step, optimizer=training.optimizer, dtype=plan.dtype, accumulate=plan.accumulate, mixup=plan.mixup
+    )
     rest = eqx.filter(state, eqx.is_array, inverse=True)
 
     @partial(jax.jit, donate_argnums=0)
@@ -154,11 +158,12 @@ def _training_record(training: Training, state: State, step: int, images_per_sec
     }
 
 
-def _evaluate(training: Training, state: State, step: int, kept: int | None) -> Evaluation:
+def _evaluate(training: Training, state: State, step: int, kept: int | None, skipped: "_Skipped") -> Evaluation:
     begin = time.perf_counter()
     evaluation = evaluate_state(state, training.data, training.plan)
     if not math.isfinite(evaluation.loss):
         raise NotFinite(step, kept)
+    skipped.add(step, evaluation.problems)
     training.write(
         {
             "kind": "evaluation",
@@ -175,8 +180,21 @@ def _evaluate(training: Training, state: State, step: int, kept: int | None) -> 
 
 def evaluate_state(state: State, data: DataSet, plan: Plan) -> Evaluation:
     """The model of a state on the evaluation images."""
-    batches = evaluation_batches(data.evaluation, plan.evaluation_batch_size)
-    return evaluate(state.model, batches, dtype=plan.dtype)
+    return evaluate(state.model, evaluation_batches(data.evaluation, plan.evaluation_batch_size), dtype=plan.dtype)
+
+
+class _Skipped:
+    """Images that cannot be used, each written to the metrics when it is met for the first time."""
+
+    def __init__(self, training: Training):
+        self._training = training
+        self._known = {record["name"] for record in training.run.metrics.read("skipped")}
+
+    def add(self, step: int, problems: Iterable[Problem]) -> None:
+        for name, reason in problems:
+            if name not in self._known:
+                self._known.add(name)
+                self._training.write({"kind": "skipped", "step": step, "name": name, "reason": reason})
 
 
 class _Clock:

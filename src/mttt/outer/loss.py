@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from mttt.data import Batch, to_float
 from mttt.models import ViT
-from mttt.outer.mixup import mixup as mix
+from mttt.outer.mixup import blend, partner_shares
 
 
 class Score(NamedTuple):
@@ -40,20 +40,26 @@ def outer_loss(
     batch: Batch,
     *,
     dtype: jnp.dtype | type = jnp.float32,
+    partners: Batch | None = None,
     mixup: float = 0.0,
+    images: Float[Array, ""] | None = None,
     key: PRNGKeyArray | None = None,
 ) -> tuple[Float[Array, ""], Score]:
     """Mean ℒ_T of a batch. The key is shared by its images: they split their tokens into mini-batches alike.
 
-    With `mixup` = α > 0, images and labels are mixed first; accuracy still counts each image's own label.
+    With `mixup` = α > 0, each image and its label are mixed with those of its partner first; accuracy still counts each
+    image's own label. The sum is divided by `images`, if this is a part of a larger batch.
     """
-    images, targets = to_float(batch.images, dtype), None
+    pixels, targets = to_float(batch.images, dtype), None
     labels, weights = jnp.asarray(batch.labels), jnp.asarray(batch.weights)
-    if mixup:
+    if mixup and partners is not None:
         if key is None:
             raise ValueError(f"mixup={mixup} needs a key")
-        one_hot = jax.nn.one_hot(labels, model.head.bias.shape[0])
-        images, targets = mix(images, one_hot, weights, alpha=mixup, key=jax.random.fold_in(key, 0))
-    logits = jax.vmap(lambda image: model(image, key=key))(images)
+        shares = partner_shares(jnp.asarray(partners.weights), alpha=mixup, key=jax.random.fold_in(key, 0))
+        pixels = blend(pixels, to_float(partners.images, dtype), shares)
+        classes = model.head.bias.shape[0]
+        own, other = (jax.nn.one_hot(each, classes) for each in (labels, jnp.asarray(partners.labels)))
+        targets = blend(own, other, shares)
+    logits = jax.vmap(lambda image: model(image, key=key))(pixels)
     scored = score(logits, labels, weights, targets)
-    return scored.loss / scored.images, scored
+    return scored.loss / (scored.images if images is None else images), scored

@@ -5,30 +5,17 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 
-def mixup(
-    images: Float[Array, "b h w c"],
-    labels: Float[Array, "b classes"],
-    weights: Float[Array, " b"],
-    *,
-    alpha: float,
-    key: PRNGKeyArray,
-) -> tuple[Float[Array, "b h w c"], Float[Array, "b classes"]]:
-    """λ·(each row) + (1 − λ)·(the row before it), images and labels alike.
+def partner_shares(partners: Float[Array, " b"], *, alpha: float, key: PRNGKeyArray) -> Float[Array, " b"]:
+    """1 − λ: how much of each row comes from its partner; `partners` are the partners' weights.
 
     As in the recipe of Beyer et al. (2022), one λ ~ Beta(α, α) serves the whole batch, and the larger of λ and 1 − λ is
-    the row's own: its own label remains the likeliest. A row whose partner has weight 0, a filler, stays as it is, and
-    so does everything if α = 0.
+    the row's own: its own label remains the likeliest. A row whose partner has weight 0, a filler, stays as it is.
     """
-    if alpha < 0:
-        raise ValueError(f"mixup={alpha}: α of the Beta distribution is 0 (no mixup) or more")
-    if alpha == 0:
-        return images, labels
     drawn = jax.random.beta(key, alpha, alpha, dtype=jnp.float32)
-    partners = (jnp.roll(weights, 1) > 0).astype(jnp.float32)
-    other = jnp.minimum(drawn, 1 - drawn) * partners  # 1 − λ, per row
+    return jnp.minimum(drawn, 1 - drawn) * (partners > 0).astype(jnp.float32)
 
-    def mix(rows: Array) -> Array:
-        part = other.reshape(-1, *[1] * (rows.ndim - 1)).astype(rows.dtype)
-        return (1 - part) * rows + part * jnp.roll(rows, 1, axis=0)
 
-    return mix(images), mix(labels)
+def blend(rows: Float[Array, "b *rest"], partners: Float[Array, "b *rest"], shares: Float[Array, " b"]) -> Array:
+    """λ·(each row) + (1 − λ)·(its partner)."""
+    part = shares.reshape(-1, *[1] * (rows.ndim - 1)).astype(rows.dtype)
+    return (1 - part) * rows + part * partners

@@ -18,11 +18,12 @@ def train_step(
     optimizer: optax.GradientTransformation,
     dtype: jnp.dtype | type = jnp.float32,
     accumulate: int = 1,
+    mixup: float = 0.0,
 ) -> State:
     """Exact gradient of ℒ_T through the inner loops, one update.
 
     With `accumulate` = a, the batch goes through the model in a parts, one after the other, and their gradients are
-    averaged: the same step in less memory.
+    added up: the same step in less memory. With `mixup` = α > 0, every row is mixed with the row before it.
     """
     size = batch.labels.shape[0]
     if size % accumulate:
@@ -30,22 +31,27 @@ def train_step(
     params, rest = eqx.partition(state.model, trainable(state.model))
     key = jax.random.fold_in(state.key, state.step)
 
-    def gradient(part: Batch):
+    images = jnp.sum(jnp.asarray(batch.weights))
+    partners = jax.tree.map(lambda rows: jnp.roll(rows, 1, axis=0), batch) if mixup else None
+
+    def gradient(part: tuple[Batch, Batch | None]):
+        own, others = part
+
         def loss(params):
-            return outer_loss(eqx.combine(params, rest), part, dtype=dtype, key=key)
+            model = eqx.combine(params, rest)
+            return outer_loss(model, own, dtype=dtype, partners=others, mixup=mixup, images=images, key=key)
 
         (_, scored), grads = jax.value_and_grad(loss, has_aux=True)(params)
         return grads, scored
 
     if accumulate == 1:
-        grads, scored = gradient(batch)
+        grads, scored = gradient((batch, partners))
     else:
-        parts = jax.tree.map(lambda a: a.reshape(accumulate, size // accumulate, *a.shape[1:]), batch)
+        parts = jax.tree.map(lambda a: a.reshape(accumulate, size // accumulate, *a.shape[1:]), (batch, partners))
         shapes = jax.eval_shape(gradient, jax.tree.map(lambda a: a[0], parts))
         nothing = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
         add = lambda total, part: (jax.tree.map(jnp.add, total, gradient(part)), None)  # noqa: E731
         (grads, scored), _ = jax.lax.scan(add, nothing, parts)
-        grads = jax.tree.map(lambda g: g / accumulate, grads)
 
     updates, optimizer_state = optimizer.update(grads, state.optimizer_state, params)
     params = optax.apply_updates(params, updates)

@@ -3,9 +3,10 @@
 import dataclasses
 from typing import Any
 
+from mttt.recipes.data import DATA, Augment
 from mttt.recipes.inner import INNER_OPTIMIZERS
 from mttt.recipes.mixers import MIXERS
-from mttt.recipes.recipe import DATA, Model, OuterAdam, Recipe
+from mttt.recipes.recipe import Model, OuterAdam, Recipe
 
 # Every field that holds a member of a union, by the path that the command line calls it by.
 UNIONS: dict[str, dict[str, type]] = {
@@ -13,7 +14,7 @@ UNIONS: dict[str, dict[str, type]] = {
     "model.mixer": MIXERS,
     "model.mixer.optimizer": INNER_OPTIMIZERS,
 }
-_STRUCTURES: dict[str, type] = {"": Recipe, "model": Model, "optimizer": OuterAdam}
+_STRUCTURES: dict[str, type] = {"": Recipe, "data.augment": Augment, "model": Model, "optimizer": OuterAdam}
 
 
 def _join(path: str, name: str) -> str:

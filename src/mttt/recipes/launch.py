@@ -23,14 +23,14 @@ def initial_state(recipe: Recipe, data: DataSet, plan: Plan) -> State:
     return eqx.filter_jit(make)(jax.random.key(recipe.seed))
 
 
-def launch(recipe: Recipe, data: DataSet, run: Run, observer: Observer) -> Evaluation:
-    """Train a run to its end, from where it is, and write its result."""
+def launch(recipe: Recipe, data: DataSet, run: Run, observer: Observer, *, workers: int = 0) -> Evaluation:
+    """Train a run to its end, from where it is, and write its result. `workers` processes prepare the images."""
     self_check()
     plan = recipe.plan(data)
     optimizer, rate = recipe.build_optimizer(plan)
     training = Training(optimizer, rate, data, plan, run, observer)
-    batches = training_batches(data.train, plan.batch_size, seed=recipe.seed)
-    evaluation = train(training, initial_state(recipe, data, plan), batches)
+    with training_batches(data.train, plan.batch_size, seed=recipe.seed, workers=workers) as batches:
+        evaluation = train(training, initial_state(recipe, data, plan), batches)
     run.finish(
         {
             "step": plan.steps,
@@ -38,6 +38,7 @@ def launch(recipe: Recipe, data: DataSet, run: Run, observer: Observer) -> Evalu
             "loss": evaluation.loss,
             "inner_losses": evaluation.per_layer(),
             "images": evaluation.images,
+            "skipped": len(run.metrics.read("skipped")),
         }
     )
     return evaluation

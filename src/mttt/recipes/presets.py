@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
+from mttt.recipes.data import Digits
 from mttt.recipes.inner import FixedRate
 from mttt.recipes.mixers import MTTTMLP
-from mttt.recipes.recipe import Digits, Model, OuterAdam, Recipe
+from mttt.recipes.recipe import Model, OuterAdam, Recipe
 
 
 class Preset(NamedTuple):

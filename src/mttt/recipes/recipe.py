@@ -8,10 +8,11 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from mttt.data import DataSet, load_digits
+from mttt.data import DataSet
 from mttt.models import MICRO_L, MICRO_M, MICRO_S, SMALL, TINY, LearnedPositions, SinCosPositions, Size, ViT
 from mttt.outer import Plan, outer_optimizer, schedule
 from mttt.recipes.check import fraction, not_negative, positive
+from mttt.recipes.data import Data, Digits
 from mttt.recipes.mixers import MTTTMLP, Mixer
 
 SIZES: dict[str, Size] = {
@@ -21,25 +22,6 @@ SIZES: dict[str, Size] = {
     "tiny": TINY,
     "small": SMALL,
 }
-
-
-@dataclass(frozen=True)
-class Digits:
-    """The handwritten digits that ship with the package: 8×8 pixels, 1437 images to train on, 360 to test on."""
-
-    holdout: float = 0.0
-    """evaluate on this part of the training images, held out, instead of on the test images: for choosing a recipe"""
-
-    def __post_init__(self):
-        fraction(holdout=self.holdout)
-
-    def load(self) -> DataSet:
-        return load_digits(holdout=self.holdout)
-
-
-Data = Digits  # a union, once there are more
-
-DATA: dict[str, type] = {"digits": Digits}
 
 
 @dataclass(frozen=True)
@@ -122,6 +104,8 @@ class Recipe:
     """passes over the training images"""
     batch_size: int = 64
     """images a step"""
+    mixup: float = 0.0
+    """α of the Beta distribution that mixes images and labels; 0 mixes none"""
     accumulate: int = 1
     """send each batch through the model in this many parts: less memory"""
     dtype: Literal["float32", "bfloat16"] = "float32"
@@ -147,6 +131,7 @@ class Recipe:
             checkpoint_every=self.checkpoint_every,
             evaluation_batch_size=self.evaluation_batch_size,
         )
+        not_negative(mixup=self.mixup)
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"seed={self.seed}: must be at least 0 and less than 2³²")
         if self.batch_size % self.accumulate:
@@ -170,6 +155,7 @@ class Recipe:
             batch_size=self.batch_size,
             evaluation_batch_size=self.evaluation_batch_size,
             accumulate=self.accumulate,
+            mixup=self.mixup,
             dtype=jnp.dtype(self.dtype),
             log_every=self.log_every,
             evaluate_every=in_steps(self.evaluate_every),

@@ -1,0 +1,264 @@
+"""Recipes of data: where images come from, and what happens to them on the way to the model."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from mttt.data import (
+    DataSet,
+    OnError,
+    Splits,
+    View,
+    find_fashion_mnist,
+    load_cifar,
+    load_digits,
+    load_folder,
+    load_idx,
+    load_parquet,
+    load_tar,
+    split_training,
+)
+from mttt.data.augment import (
+    CentreCrop,
+    InceptionCrop,
+    RandAugment,
+    RandomCrop,
+    RandomFlip,
+    Resize,
+    ResizeShortSide,
+    Transform,
+)
+from mttt.recipes.check import fraction, not_negative, positive
+
+
+@dataclass(frozen=True)
+class Augment:
+    """What varies from one pass over the training images to the next."""
+
+    crop: Literal["none", "pad", "inception"] = "none"
+    """pad: the image, moved by up to an eighth of its side; inception: a random part of 5 to 100 % of its area"""
+    flip: bool = False
+    """mirror every other image"""
+    operations: int = 0
+    """RandAugment: how many random operations, one after the other"""
+    magnitude: int = 10
+    """RandAugment: how strong they are, 0 to 10"""
+
+    def __post_init__(self):
+        not_negative(operations=self.operations)
+        if not 0 <= self.magnitude <= 10:
+            raise ValueError(f"magnitude={self.magnitude}: must be 0 to 10")
+
+    def build(self, size: int, fit: tuple[Transform, ...]) -> tuple[Transform, ...]:
+        """Transforms to squares of this size; `fit` is how an image becomes one without a random crop."""
+        crop: dict[str, tuple[Transform, ...]] = {
+            "none": fit,
+            "pad": (*fit, RandomCrop(size, padding=max(1, size // 8))),
+            "inception": (InceptionCrop(size),),
+        }
+        flip = (RandomFlip(),) if self.flip else ()
+        operations = (RandAugment(self.operations, self.magnitude),) if self.operations else ()
+        return (*crop[self.crop], *flip, *operations)
+
+
+def _data_set(
+    splits: Splits, augment: Augment, *, size: int | None, channels: int | None = None, on_error: OnError = "stop"
+) -> DataSet:
+    """Squares of `size`: short side scaled to 8/7 of it and the middle cut out, as for ImageNet; or images as they are.
+
+    Images that all have one shape keep it if there is no size, and are only scaled if there is.
+    """
+    if splits.native_shape is not None:
+        height, width, stored = splits.native_shape
+        if size is None and height != width:
+            raise ValueError(f"images of {height}×{width}: give --data.size, the model takes squares")
+        side = size or height
+        fit: tuple[Transform, ...] = () if (side, side) == (height, width) else (Resize(side),)
+        shape = (side, side, channels or stored)
+    else:
+        side = size or 224
+        fit = (ResizeShortSide(round(side * 256 / 224)), CentreCrop(side))
+        shape = (side, side, channels or 3)
+    return DataSet(
+        View(splits.train, augment.build(side, fit), shape, on_error),
+        View(splits.evaluation, fit, shape, on_error),
+        splits.classes,
+        splits.evaluation_name,
+    )
+
+
+def _there(path: str, what: str) -> Path:
+    if not path:
+        raise ValueError(f"--data.path is missing: {what}")
+    if not (found := Path(path).expanduser()).exists():
+        raise ValueError(f"--data.path {path}: there is no such file or folder. It should be {what}")
+    return found
+
+
+def _hold_out(splits: Splits, holdout: float) -> Splits:
+    """For choosing a recipe: some of the training images in the place of the test images."""
+    if not holdout:
+        return splits
+    return split_training(splits.train, splits.classes, splits.native_shape, holdout=holdout)
+
+
+@dataclass(frozen=True)
+class Digits:
+    """The handwritten digits that ship with the package: 8×8 pixels, 1437 images to train on, 360 to test on."""
+
+    holdout: float = 0.0
+    """evaluate on this part of the training images, held out, instead of on the test images: for choosing a recipe"""
+
+    def __post_init__(self):
+        fraction(holdout=self.holdout)
+
+    def load(self) -> DataSet:
+        return _data_set(load_digits(holdout=self.holdout), Augment(), size=None)
+
+
+@dataclass(frozen=True)
+class Idx:
+    """MNIST-style IDX files, gzipped or not. Fashion-MNIST, as Debian installs it, is found by itself."""
+
+    path: str = ""
+    """folder with train-images-idx3-ubyte and the other three files; not needed for an installed Fashion-MNIST"""
+    size: int | None = None
+    """scale images to this side"""
+    holdout: float = 0.0
+    """evaluate on this part of the training images, held out, instead of on the test images: for choosing a recipe"""
+    augment: Augment = field(default_factory=Augment)
+    """what varies"""
+
+    def __post_init__(self):
+        _check(self.size, self.holdout)
+
+    def load(self) -> DataSet:
+        what = "a folder with train-images-idx3-ubyte and the other three files, gzipped or not"
+        found = find_fashion_mnist() if not self.path else _there(self.path, what)
+        if found is None:
+            raise ValueError(
+                f"--data.path is missing: {what}. (Fashion-MNIST is found without it once it is installed: on Debian "
+                "and Ubuntu, apt install dataset-fashion-mnist.)"
+            )
+        return _data_set(_hold_out(load_idx(found), self.holdout), self.augment, size=self.size)
+
+
+@dataclass(frozen=True)
+class Cifar10:
+    """CIFAR-10 in its binary version, unpacked or as the archive: 32×32 pixels, 50,000 images and 10,000 to test on."""
+
+    path: str = ""
+    """cifar-10-binary.tar.gz, or the folder that it unpacks to"""
+    size: int | None = None
+    """scale images to this side"""
+    holdout: float = 0.0
+    """evaluate on this part of the training images, held out, instead of on the test images: for choosing a recipe"""
+    augment: Augment = field(default_factory=Augment)
+    """what varies"""
+
+    _classes: ClassVar[int] = 10
+
+    def __post_init__(self):
+        _check(self.size, self.holdout)
+
+    def load(self) -> DataSet:
+        classes = self._classes
+        path = _there(self.path, f"cifar-{classes}-binary.tar.gz, or the folder that it unpacks to")
+        return _data_set(_hold_out(load_cifar(path, classes), self.holdout), self.augment, size=self.size)
+
+
+@dataclass(frozen=True)
+class Cifar100(Cifar10):
+    """CIFAR-100 in its binary version, unpacked or as the archive, with its 100 fine labels."""
+
+    path: str = ""
+    """cifar-100-binary.tar.gz, or the folder that it unpacks to"""
+
+    _classes: ClassVar[int] = 100
+
+
+@dataclass(frozen=True)
+class Pictures(ABC):
+    """Pictures of all sizes. What comes before the model is that of ImageNet, at any size."""
+
+    path: str = ""
+    """where they are"""
+    size: int = 224
+    """side of the square that the model gets"""
+    gray: bool = False
+    """one channel instead of three"""
+    holdout: float = 0.1
+    """part of every class to evaluate on, where the data has no split of its own"""
+    on_error: OnError = "stop"
+    """a picture that cannot be used stops the run, or is skipped, counted and listed"""
+    augment: Augment = field(default_factory=lambda: Augment(crop="inception"))
+    """what varies"""
+
+    def __post_init__(self):
+        _check(self.size, self.holdout)
+
+    _what: ClassVar[str]  # what the path should be, for messages
+
+    @abstractmethod
+    def _splits(self, path: Path) -> Splits:
+        """Find the pictures."""
+
+    def load(self) -> DataSet:
+        splits = self._splits(_there(self.path, self._what))
+        channels = 1 if self.gray else 3
+        return _data_set(splits, self.augment, size=self.size, channels=channels, on_error=self.on_error)
+
+
+@dataclass(frozen=True)
+class Folder(Pictures):
+    """A folder for each class, with pictures in it; or train/ and val/ with such folders."""
+
+    _what: ClassVar[str] = "a folder of class folders, or of train/ and val/"
+
+    def _splits(self, path: Path) -> Splits:
+        return load_folder(path, holdout=self.holdout)
+
+
+@dataclass(frozen=True)
+class Parquet(Pictures):
+    """Parquet shards with a column of image bytes and one of labels, as on the Hugging Face hub."""
+
+    image_column: str | None = None
+    """column of the images; found by itself where it can be"""
+    label_column: str | None = None
+    """column of the labels; found by itself where it can be"""
+
+    _what: ClassVar[str] = "a folder with .parquet files, or one such file"
+
+    def _splits(self, path: Path) -> Splits:
+        return load_parquet(path, image_column=self.image_column, label_column=self.label_column, holdout=self.holdout)
+
+
+@dataclass(frozen=True)
+class Tar(Pictures):
+    """ImageNet's own archives (ILSVRC2012_img_train.tar and …_val.tar), or WebDataset shards."""
+
+    _what: ClassVar[str] = "a folder with ILSVRC2012_img_train.tar, or with .tar shards"
+
+    def _splits(self, path: Path) -> Splits:
+        return load_tar(path, holdout=self.holdout)
+
+
+def _check(size: int | None, holdout: float) -> None:
+    if size is not None:
+        positive(size=size)
+    fraction(holdout=holdout)
+
+
+Data = Digits | Idx | Cifar10 | Cifar100 | Folder | Parquet | Tar
+
+DATA: dict[str, type] = {
+    "digits": Digits,
+    "idx": Idx,
+    "cifar10": Cifar10,
+    "cifar100": Cifar100,
+    "folder": Folder,
+    "parquet": Parquet,
+    "tar": Tar,
+}
