@@ -5,8 +5,8 @@ Training images are labelled by the tar file they are in: n01440764.tar, and so 
 
     val_labels.txt, val.txt, ILSVRC2012_val_labels.txt
         for each image a line "NAME WNID" or "NAME INDEX"; NAME is ILSVRC2012_val_00000001.JPEG, with or without
-        .JPEG or a folder, and INDEX is the place of the class among all wnids in sorted order, from 0 to 999. Lines may be in any
-        order.
+        .JPEG or a folder, and INDEX is the place of the class among all wnids in sorted order, from 0 to 999. Lines may
+        be in any order.
     LOC_val_solution.csv
         Kaggle's: lines "NAME,WNID …", below a headline.
     ILSVRC2012_validation_ground_truth.txt
