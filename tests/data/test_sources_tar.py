@@ -49,7 +49,7 @@ NAMES = [f"ILSVRC2012_val_{i:08}" for i in (1, 2, 3)]
 LABELS = [2, 0, 1]
 LISTS = {
     "val_labels.txt": "".join(f"{n}.JPEG {WNIDS[y]}\n" for n, y in reversed(list(zip(NAMES, LABELS, strict=True)))),
-    "val.txt": "".join(f"{n}.JPEG {y}\n" for n, y in zip(NAMES, LABELS, strict=True)),
+    "val.txt": "".join(f"val/{n}.jpeg {y}\n" for n, y in zip(NAMES, LABELS, strict=True)),
     "LOC_val_solution.csv": "ImageId,PredictionString\n"
     + "".join(f"{n},{WNIDS[y]} 1 2 3 4\n" for n, y in zip(NAMES, LABELS, strict=True)),
 }

@@ -5,8 +5,8 @@ Training images are labelled by the tar file they are in: n01440764.tar, and so 
 
     val_labels.txt, val.txt, ILSVRC2012_val_labels.txt
         for each image a line "NAME WNID" or "NAME INDEX"; NAME is ILSVRC2012_val_00000001.JPEG, with or without
-        .JPEG, and INDEX is the place of the class among all wnids in sorted order, from 0 to 999. Lines may be in any
-        order.
+        .JPEG or a folder, and INDEX is the place of the class among all wnids in sorted order, from 0 to 999. Lines may
+        be in any order.
     LOC_val_solution.csv
         Kaggle's: lines "NAME,WNID …", below a headline.
     ILSVRC2012_validation_ground_truth.txt
@@ -81,8 +81,14 @@ def _listed(file: Path, images: list[Member], label_of: dict[str, int]) -> list[
             continue
         if len(words) < 2:
             raise BadData(f'{file} line {number} is "{line}"; expected "NAME WNID" or "NAME INDEX"')
-        found[words[0].removesuffix(".JPEG")] = _label(file, number, words[1], label_of)
-    return [_of_image(file, found, PurePosixPath(image.name).stem) for image in images]
+        found[_stem(words[0])] = _label(file, number, words[1], label_of)
+    return [_of_image(file, found, _stem(image.name)) for image in images]
+
+
+def _stem(name: str) -> str:
+    """The name of an image without folders and without .JPEG, in any case."""
+    path = PurePosixPath(name)
+    return path.stem if path.suffix.lower() in EXTENSIONS else path.name
 
 
 def _of_image(file: Path, found: dict[str, int], stem: str) -> int:
