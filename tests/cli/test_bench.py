@@ -7,10 +7,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
+from PIL import Image
 
 from catalogue import DIM, HEADS, build, relative_error, tokens, ttt
 from mttt import bench
-from mttt.bench import layers as layers_module
+from mttt.bench import data as data_module, layers as layers_module
 from mttt.bench.layers import Shape
 from mttt.bench.measure import flops, written_out
 from mttt.bench.naive import NaiveTTT
@@ -106,10 +107,19 @@ def test_compile_times_are_measured(monkeypatch, capsys, tmp_path):
     assert "depth=2 T=1" in capsys.readouterr().out
 
 
-def test_data_and_rows(capsys):
-    with pytest.raises(SystemExit):
-        main(["bench", "data", "--repeats", "1"])
-    assert "images/s" in capsys.readouterr().out
+def test_data_and_rows(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(data_module, "SECONDS", 0.1)
+    for kind in "ab":
+        (tmp_path / "pictures" / kind).mkdir(parents=True)
+        for number in range(16):
+            Image.new("RGB", (40, 30), (number, 0, 0)).save(tmp_path / "pictures" / kind / f"{number}.jpg")
+    path = tmp_path / "data.json"
+    for words in (["--json", str(path)], ["--path", str(tmp_path / "pictures"), "--workers", "0"]):
+        with pytest.raises(SystemExit) as exit:
+            main(["bench", "data", "--repeats", "1", *words])
+        assert exit.value.code == 0
+        assert "images/s" in capsys.readouterr().out
+    assert json.loads(path.read_text())["rows"][0]["images_per_second"] > 0
     row = bench.Row("a", "b", 1)
     assert bench.Report([row], 1.0, 1).of("a", "b") is row
     assert set(FIELDS) <= {field.name for field in dataclasses.fields(row)}
@@ -127,6 +137,9 @@ def test_data_and_rows(capsys):
         (["layers", "--json", "."], ". is a directory"),
         (["model", "--layer", "self-attention"], "unknown layer 'self-attention'"),
         (["data", "--shape", "pixels"], "mttt bench data has no --shape"),
+        (["layers", "--path", "."], "no --path and no --workers"),
+        (["data", "--workers", "-1"], "workers=-1: must be 0 or more"),
+        (["data", "--path", "nowhere"], "nowhere does not exist"),
         (["model", "--figure", "a.png"], "no --block and no --figure"),
     ],
 )

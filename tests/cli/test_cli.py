@@ -53,8 +53,7 @@ def test_evaluate_with_any_number_of_steps(run):
 
 
 def test_predict_prints_the_top_classes(run, tmp_path):
-    image, _ = load_digits().evaluation[0]
-    Image.fromarray(image[..., 0]).resize((80, 80)).save(tmp_path / "a digit.png")
+    load_digits().evaluation[0].image.resize((80, 80)).save(tmp_path / "a digit.png")
     out, _ = mttt("predict", run, tmp_path / "a digit.png", "--top", "2", cwd=run.parent)
     assert out.startswith(str(tmp_path / "a digit.png"))
     assert out.count("%") == 2

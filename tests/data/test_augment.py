@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mttt.bench.pictures import pictures_per_second
 from mttt.data.augment import (
     OPERATIONS,
     CentreCrop,
@@ -365,10 +364,3 @@ def test_channels_are_those_of_the_shape(channels, mode):
 def test_what_cannot_be_meant_is_refused(transform, words):
     with pytest.raises(ValueError, match=words):
         transform()
-
-
-def test_the_bench_counts_pictures(tmp_path):
-    picture(50, 60).save(tmp_path / "one.jpg")
-    assert pictures_per_second([tmp_path / "one.jpg"], RECIPE, (32, 32, 3), seconds=0.05) > 1
-    with pytest.raises(ValueError, match="no pictures"):
-        pictures_per_second([], RECIPE, (32, 32, 3), seconds=0.05)

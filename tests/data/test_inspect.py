@@ -55,7 +55,7 @@ def test_everything_wrong_is_found(messy):
     bad = {finding.name: finding.reason for finding in report.bad}
     assert set(bad) == {f"train/cat/{name}" for name in ("text.jpg", "empty.jpg", "cut.jpg", "cut.png")}
     assert bad["train/cat/text.jpg"] == "is text, not an image"
-    assert bad["train/cat/empty.jpg"] == "is empty (0 bytes)"
+    assert bad["train/cat/empty.jpg"] == "is empty"
     assert "truncated" in bad["train/cat/cut.jpg"] and "cannot be decoded" in bad["train/cat/cut.png"]
     assert [tuple(finding) for finding in report.odd] == [("train/cat/jpeg.png", "is JPEG, though its name says .png")]
     assert report.rotated == 1
@@ -144,7 +144,7 @@ def test_the_report_is_printed_written_and_drawn(messy, tmp_path, monkeypatch, c
         assert words in out
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["counts"]["train"] == [29, 2]
-    assert {"name": "train/cat/empty.jpg", "reason": "is empty (0 bytes)"} in report["bad"]
+    assert {"name": "train/cat/empty.jpg", "reason": "is empty"} in report["bad"]
     assert report["duplicates"]["pairs"][0].keys() == {"one", "other", "same_class"}
     assert report["width"] == {"min": 12, "median": 12, "max": 60}
     before = (tmp_path / "contact-sheet.png").read_bytes()

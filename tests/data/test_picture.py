@@ -202,9 +202,7 @@ def test_truncated_files_are_refused(format):
     assert "cannot be read" in caught.value.reason or "not an image" in caught.value.reason
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"), [(b"", "is empty"), (b"just words\n" * 9, "is not an image that can be read")]
-)
+@pytest.mark.parametrize(("content", "reason"), [(b"", "is empty"), (b"just words\n" * 9, "is text, not an image")])
 def test_empty_files_and_text_called_jpg(tmp_path, content, reason):
     path = tmp_path / "picture.jpg"
     path.write_bytes(content)

@@ -1,5 +1,6 @@
 """What all sources have in common; splitting and sharing them; and finding out what a path is."""
 
+import io
 import pickle
 
 import numpy as np
@@ -7,12 +8,12 @@ import pytest
 from PIL import Image
 
 from data import making
-from mttt.data import BadData, BadImage, Item, Shard, Source, cifar, detect, load_digits, open_data
+from mttt.data import BadData, BadImage, Item, Source, cifar, detect, load_digits, open_data
 from mttt.data.arrays import Arrays
 from mttt.data.cifar import Layout
-from mttt.data.encoded import open_image
 from mttt.data.labels import encode
 from mttt.data.names import Names, printable
+from mttt.data.picture import open_picture
 from mttt.data.source import Subset, hold_out
 from mttt.data.splits import split_called, split_in
 
@@ -120,24 +121,6 @@ def numbered(count, classes=3):
     return Arrays(images, (np.arange(count) % classes).astype(np.int32), ("a", "b"))
 
 
-@pytest.mark.parametrize(("total", "count"), [(12, 3), (13, 3), (14, 3), (5, 1)])
-def test_shards_are_disjoint_and_cover(total, count):
-    source = numbered(total)
-    equal = [Shard(source, i, count) for i in range(count)]
-    assert {len(shard) for shard in equal} == {total // count}
-    seen = [int(making.pixels(shard, j)[0, 0]) for shard in equal for j in range(len(shard))]
-    assert sorted(seen) == list(range(total // count * count))
-    covering = [Shard(source, i, count, cover=True) for i in range(count)]
-    assert sorted(np.concatenate([shard.indices for shard in covering])) == list(range(total))
-    assert covering[-1].name(0) == source.name(count - 1)
-
-
-@pytest.mark.parametrize(("index", "count"), [(3, 3), (-1, 3), (0, 0), (0, 13)])
-def test_shards_that_cannot_be_meant_are_refused(index, count):
-    with pytest.raises(ValueError, match=r"take 0 to|cannot be shared"):
-        Shard(numbered(12), index, count)
-
-
 def test_holding_out_is_stratified_and_seeded():
     source = numbered(90)
     train, held = hold_out(source, 0.2, seed=1)
@@ -174,18 +157,12 @@ def test_a_bad_image_survives_the_way_from_a_worker():
 )
 def test_what_is_no_image_is_refused_by_name(data, reason):
     with pytest.raises(BadImage, match=f"x.jpg: {reason}"):
-        open_image(data, "x.jpg")
-
-
-def test_a_decompression_bomb_is_a_bad_image(monkeypatch):
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 50)
-    with pytest.raises(BadImage, match=r"cannot be opened.*decompression bomb"):
-        open_image(making.picture(size=(12, 10)), "bomb.png")
+        open_picture(io.BytesIO(data), "x.jpg")
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF", "PPM"])
 def test_formats_are_opened(kind):
-    assert open_image(making.picture(kind=kind), "x").format == kind
+    assert open_picture(io.BytesIO(making.picture(kind=kind)), "x").format == kind
 
 
 def test_names_are_kept_whole():

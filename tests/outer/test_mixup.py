@@ -6,19 +6,26 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 import mttt
-from catalogue import shake
+from catalogue import relative_error, shake
 from mttt.data import Batch
-from mttt.outer import outer_loss, score
-from mttt.outer.mixup import mixup
+from mttt.outer import State, outer_loss, score, train_step
+from mttt.outer.mixup import blend, partner_shares, rows_before
 
 
 def rows(size=5, classes=3):
     rng = np.random.default_rng(0)
     images = rng.uniform(-1, 1, (size, 4, 4, 1)).astype(np.float32)
     return jnp.asarray(images), jax.nn.one_hot(jnp.arange(size) % classes, classes), jnp.ones(size)
+
+
+def mixup(images, labels, weights, *, alpha, key):
+    """Images and labels of a batch, each with the row before it."""
+    shares = partner_shares(rows_before(weights), alpha=alpha, key=key)
+    return tuple(blend(rows, rows_before(rows), shares) for rows in (images, labels))
 
 
 def test_each_row_is_mixed_with_the_one_before_it():
@@ -60,13 +67,9 @@ def test_a_row_is_not_mixed_with_a_filler():
         assert (np.asarray(targets[row]) == np.asarray(labels[row])).all() == alone
 
 
-def test_no_alpha_is_no_mixup_and_a_negative_one_is_refused():
-    images, labels, weights = rows()
-    same = mixup(images, labels, weights, alpha=0.0, key=jax.random.key(1))
-    assert same[0] is images
-    assert same[1] is labels
-    with pytest.raises(ValueError, match=r"mixup=-0\.1: α of the Beta distribution is 0"):
-        mixup(images, labels, weights, alpha=-0.1, key=jax.random.key(1))
+def test_an_alpha_of_none_is_refused():
+    with pytest.raises(ValueError, match=r"mixup=-0\.1: α of the Beta distribution"):
+        partner_shares(jnp.ones(2), alpha=-0.1, key=jax.random.key(1))
 
 
 def test_bfloat16_stays_bfloat16():
@@ -134,3 +137,17 @@ def test_mixup_needs_a_key(model):
     batch = Batch(np.zeros((2, 4, 4, 1), np.uint8), np.zeros(2, np.int32), np.ones(2, np.float32))
     with pytest.raises(ValueError, match=r"mixup=0\.2 needs a key"):
         outer_loss(model, batch, mixup=0.2)
+
+
+def test_accumulated_steps_mix_alike(model):
+    """Partners are rows of the whole batch, and fillers count nowhere, in however many parts it goes."""
+    rng = np.random.default_rng(0)
+    weights = np.array([1, 1, 1, 0, 1, 0], np.float32)
+    batch = Batch(rng.integers(0, 256, (6, 4, 4, 1)).astype(np.uint8), np.arange(6, dtype=np.int32) % 3, weights)
+    optimizer = optax.sgd(1.0)
+    with jax.numpy_dtype_promotion("standard"):
+        state = State(model, optimizer, key=jax.random.key(0))
+        run = eqx.filter_jit(partial(train_step, optimizer=optimizer, mixup=0.2))
+        whole, parts = run(state, batch), run(state, batch, accumulate=3)
+    assert relative_error(whole.model, parts.model) < 1e-5
+    assert relative_error(whole.model, model) > 1e-3

@@ -11,7 +11,7 @@ import pytest
 
 import mttt
 from catalogue import frozen_mlp, relative_error, shake, ttt
-from mttt.data import Batch, evaluation_batches, load_digits
+from mttt.data import Batch, View, evaluation_batches, load_digits
 from mttt.nn import kernels, trainable
 from mttt.outer import State, WrongNumbers, evaluate, outer_optimizer, schedule, score, self_check, train_step
 from mttt.outer.state import NEVER
@@ -153,7 +153,7 @@ def test_a_step_that_is_not_finite_is_remembered(model):
 
 
 def test_evaluation_does_not_depend_on_the_batches(model):
-    test = load_digits().evaluation
+    test = View(load_digits().evaluation, (), (8, 8, 1))
     results = [evaluate(model, evaluation_batches(test, size)) for size in (360, 77)]
     assert results[0].accuracy == results[1].accuracy
     assert results[0].images == 360

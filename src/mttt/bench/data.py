@@ -10,6 +10,7 @@ from mttt.data import View, find_data, load_digits, training_batches
 from mttt.data.augment import InceptionCrop, RandAugment, RandomFlip
 
 SIZE = 224
+SECONDS = 2.0  # of each measurement
 
 
 def pictures_view(path: Path) -> View:
@@ -28,7 +29,6 @@ def data_bench(
     workers: tuple[int, ...] = (1, 2),
     repeats: int = 7,
     batch_size: int = 32,
-    seconds: float = 2.0,
     say: Callable[[str], None] = lambda words: None,
 ) -> dict[str, Any]:
     """Images a second through the training pipeline, for each number of worker processes; 0 is threads."""
@@ -41,7 +41,7 @@ def data_bench(
             for _ in range(8 * max(count, 1)):  # what waited in buffers since the last round
                 next(batches)
             start, images = time.perf_counter(), 0
-            while (elapsed := time.perf_counter() - start) < seconds:
+            while (elapsed := time.perf_counter() - start) < SECONDS:
                 next(batches)
                 images += batch_size
             rates[count].append(images / elapsed)

@@ -3,9 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont, ImageOps
+from PIL import Image, ImageDraw, ImageFont
 
 from mttt.data.duplicates import spread
+from mttt.data.picture import in_channels, upright
 from mttt.data.source import Source
 from mttt.data.splits import Found
 
@@ -93,16 +94,11 @@ def _cell(sheet: Image.Image, source: Source, index: int, corner: tuple[int, int
 def _shrunk(image: Image.Image) -> Image.Image:
     """The image upright, in RGB, as large as a cell; pixels of small images stay squares."""
     image.draft(None, (2 * _CELL, 2 * _CELL))
-    image = ImageOps.exif_transpose(image)
-    if image.mode.startswith("I"):  # sixteen bits, which Pillow would clip
-        image = Image.fromarray((np.asarray(image).astype(np.int64) // 257).clip(0, 255).astype(np.uint8))
-    elif image.has_transparency_data:
-        image = image.convert("RGBA")
-        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+    image = in_channels(upright(image), 3)
     longest = max(image.size)
     scale = max(1, _CELL // longest) if longest < _CELL else _CELL / longest
     size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
-    return image.convert("RGB").resize(size, Image.Resampling.NEAREST if scale > 1 else Image.Resampling.LANCZOS)
+    return image.resize(size, Image.Resampling.NEAREST if scale > 1 else Image.Resampling.LANCZOS)
 
 
 def _font(size: int, text: str) -> Font:

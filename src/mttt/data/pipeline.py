@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import grain
 import jax
 import numpy as np
-from absl import flags
 
 from mttt.data.batch import Batch
 from mttt.data.errors import BadData, BadImage
 from mttt.data.source import Example
-from mttt.data.view import View, random_generators
+from mttt.data.view import View, generator
+from mttt.data.workers import Workers
 
 
 class Problem(NamedTuple):
@@ -35,15 +35,14 @@ class Made(NamedTuple):
 
 
 class _Make:
-    """The numbers of images become a batch. Rows before `begin` and from `end` on are other processes'."""
+    """Numbers of images, and a key for each, become a batch. Rows before `begin` and from `end` on are others'."""
 
     def __init__(self, view: View, begin: int, end: int):
         self.view, self.begin, self.end = view, begin, end
 
-    def __call__(self, numbers: np.ndarray, rng: np.random.Generator) -> Made:
-        generators = random_generators(rng, len(numbers))
+    def __call__(self, numbers: np.ndarray, keys: np.ndarray) -> Made:
         rows = range(self.begin, self.end)
-        return _collate([self.view.example(int(numbers[row]), generators[row]) for row in rows], self.view)
+        return _collate([self.view.example(int(numbers[row]), generator(int(keys[row]))) for row in rows], self.view)
 
 
 def _collate(rows: list[Example | BadImage], view: View) -> Made:
@@ -63,8 +62,8 @@ def _collate(rows: list[Example | BadImage], view: View) -> Made:
 class Batches:
     """Endless batches, on the device before they are asked for. `get_state` and `set_state` are the position."""
 
-    def __init__(self, stream: Any, view: View, ahead: int = 1):
-        self._stream, self._view, self._ahead = stream, view, ahead
+    def __init__(self, stream: Any, view: View, pool: Workers | None = None, ahead: int = 1):
+        self._stream, self._view, self._pool, self._ahead = stream, view, pool, ahead
         self._waiting: deque[tuple[Made, Any]] = deque()
         self._state = stream.get_state()
         self.problems: tuple[Problem, ...] = ()
@@ -80,6 +79,8 @@ class Batches:
         """End the workers."""
         self._waiting.clear()
         self._stream.close()
+        if self._pool is not None:
+            self._pool.close()
 
     def __next__(self) -> Batch:
         while len(self._waiting) <= self._ahead:
@@ -125,17 +126,18 @@ def training_batches(
     if not 0 <= index < count or batch_size % count:
         raise ValueError(f"process {index} of {count}: {count} processes must share a batch of {batch_size} evenly")
     share = batch_size // count
+    make = _Make(view, index * share, (index + 1) * share)
+    pool = Workers(make, workers) if workers else None
+
+    def draw(numbers: np.ndarray, rng: np.random.Generator) -> Made:
+        # A key for every row: what happens to an image does not depend on which process makes it.
+        return (pool or make)(numbers, rng.integers(2**63, size=batch_size))
+
     numbers: Any = grain.MapDataset.range(images).seed(seed).shuffle().repeat()
-    made = numbers.batch(batch_size, drop_remainder=True).random_map(_Make(view, index * share, (index + 1) * share))
-    if workers:
-        if not flags.FLAGS.is_parsed():  # Grain's workers ask for flags of Abseil, whether or not the program has any
-            flags.FLAGS.mark_as_parsed()
-        # A worker makes one batch at a time: parallel threads inside it would only compete with the other workers.
-        stream = made.to_iter_dataset(grain.ReadOptions(num_threads=1, prefetch_buffer_size=2))
-        stream = stream.mp_prefetch(grain.MultiprocessingOptions(num_workers=workers, per_worker_buffer_size=2))
-    else:
-        stream = made.to_iter_dataset(grain.ReadOptions(num_threads=2, prefetch_buffer_size=4))
-    return Batches(stream.__iter__(), view)
+    made = numbers.batch(batch_size, drop_remainder=True).random_map(draw)
+    threads = workers or 2  # a thread waits for each worker
+    stream = made.to_iter_dataset(grain.ReadOptions(num_threads=threads, prefetch_buffer_size=2 * threads))
+    return Batches(stream.__iter__(), view, pool)
 
 
 class EvaluationBatches:

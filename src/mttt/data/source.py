@@ -64,23 +64,6 @@ class Subset:
         return self.source.labels[self.indices]
 
 
-class Shard(Subset):
-    """The part of a source that process `index` of `count` reads: every count-th example.
-
-    Shards have no example in common. All have one length, so that processes that wait for each other take equally many
-    steps; for that, up to count − 1 examples at the end of the source belong to none, unless `cover`: then every
-    example belongs to one shard, and lengths differ by one at most.
-    """
-
-    def __init__(self, source: Source, index: int, count: int, *, cover: bool = False):
-        if not 0 <= index < count:
-            raise ValueError(f"shard {index} of {count}: take 0 to {count - 1}")
-        if len(source) < count:
-            raise ValueError(f"{len(source)} images cannot be shared by {count} processes")
-        stop = len(source) if cover else len(source) // count * count
-        super().__init__(source, np.arange(index, stop, count))
-
-
 def hold_out(source: Source, fraction: float, *, seed: int = 0) -> tuple[Subset, Subset]:
     """Split a source in two, the second with about `fraction` of every class: images to make choices with."""
     if not 0 < fraction < 1:

@@ -1,6 +1,5 @@
 """A source as a model sees it: images of one shape."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -49,6 +48,6 @@ class DataSet(NamedTuple):
         return self.train.shape
 
 
-def random_generators(rng: np.random.Generator, count: int) -> Sequence[np.random.Generator]:
-    """One for each row of a batch: what happens to a row does not depend on which process makes it."""
-    return [np.random.Generator(np.random.Philox(key=int(key))) for key in rng.integers(2**63, size=count)]
+def generator(key: int) -> np.random.Generator:
+    """Random numbers for one image, quick to start: there is one for each row of each batch."""
+    return np.random.Generator(np.random.Philox(key=key))

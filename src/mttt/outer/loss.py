@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from mttt.data import Batch, to_float
 from mttt.models import ViT
-from mttt.outer.mixup import blend, partner_shares
+from mttt.outer.mixup import blend, partner_shares, rows_before
 
 
 class Score(NamedTuple):
@@ -47,14 +47,15 @@ def outer_loss(
 ) -> tuple[Float[Array, ""], Score]:
     """Mean ℒ_T of a batch. The key is shared by its images: they split their tokens into mini-batches alike.
 
-    With `mixup` = α > 0, each image and its label are mixed with those of its partner first; accuracy still counts each
-    image's own label. The sum is divided by `images`, if this is a part of a larger batch.
+    With `mixup` = α > 0, each image and its label are mixed with its partner's first, by default the row before it; accuracy
+    still counts each image's own label. The sum is divided by `images`, if this is part of a larger batch.
     """
     pixels, targets = to_float(batch.images, dtype), None
     labels, weights = jnp.asarray(batch.labels), jnp.asarray(batch.weights)
-    if mixup and partners is not None:
+    if mixup:
         if key is None:
             raise ValueError(f"mixup={mixup} needs a key")
+        partners = rows_before(batch) if partners is None else partners
         shares = partner_shares(jnp.asarray(partners.weights), alpha=mixup, key=jax.random.fold_in(key, 0))
         pixels = blend(pixels, to_float(partners.images, dtype), shares)
         classes = model.head.bias.shape[0]

@@ -8,6 +8,7 @@ import optax
 from mttt.data import Batch
 from mttt.nn import trainable
 from mttt.outer.loss import Score, outer_loss
+from mttt.outer.mixup import rows_before
 from mttt.outer.state import NEVER, State
 
 
@@ -32,7 +33,7 @@ def train_step(
     key = jax.random.fold_in(state.key, state.step)
 
     images = jnp.sum(jnp.asarray(batch.weights))
-    partners = jax.tree.map(lambda rows: jnp.roll(rows, 1, axis=0), batch) if mixup else None
+    partners = rows_before(batch) if mixup else None
 
     def gradient(part: tuple[Batch, Batch | None]):
         own, others = part
