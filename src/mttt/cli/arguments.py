@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mttt.recipes import DEFAULT, PRESETS, UNIONS, Recipe
+from mttt.recipes.data import Pictures
 
 
 class UsageError(Exception):
@@ -59,7 +60,10 @@ def take_kinds(recipe: Recipe, words: list[str]) -> tuple[Recipe, list[str]]:
             raise unknown(path, name, list(UNIONS[path]))
         chosen[path] = name
     for path in sorted(chosen, key=len):  # a mixer before its optimizer
-        recipe = _replace(recipe, path.split("."), UNIONS[path][chosen[path]]())
+        kind = UNIONS[path][chosen[path]]
+        # Pictures in another kind of file are still the same pictures.
+        part = kind.like(recipe.data) if path == "data" and issubclass(kind, Pictures) else kind()
+        recipe = _replace(recipe, str(path).split("."), part)
     return recipe, rest
 
 

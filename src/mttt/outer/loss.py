@@ -47,7 +47,7 @@ def outer_loss(
 ) -> tuple[Float[Array, ""], Score]:
     """Mean ℒ_T of a batch. The key is shared by its images: they split their tokens into mini-batches alike.
 
-    With `mixup` = α > 0, each image and its label are mixed with its partner's first, by default the row before it; accuracy
+    With `mixup` = α > 0, image and label are mixed with its partner's first, by default the row before it; accuracy
     still counts each image's own label. The sum is divided by `images`, if this is part of a larger batch.
     """
     pixels, targets = to_float(batch.images, dtype), None

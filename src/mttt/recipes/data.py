@@ -1,15 +1,16 @@
 """Recipes of data: where images come from, and what happens to them on the way to the model."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from mttt.data import (
     DataSet,
     OnError,
     Splits,
     View,
+    detect,
     find_fashion_mnist,
     load_cifar,
     load_digits,
@@ -200,12 +201,23 @@ class Pictures(ABC):
 
     _what: ClassVar[str]  # what the path should be, for messages
 
+    @classmethod
+    def like(cls, other: Any) -> "Pictures":
+        """These pictures as others are taken: of the same size, with the same augmentation, …"""
+        if not isinstance(other, Pictures):
+            return cls()
+        return cls(**{each.name: getattr(other, each.name) for each in fields(Pictures)})
+
     @abstractmethod
     def _splits(self, path: Path) -> Splits:
         """Find the pictures."""
 
     def load(self) -> DataSet:
-        splits = self._splits(_there(self.path, self._what))
+        path = _there(self.path, self._what)
+        if (kind := detect(path)) != (name := type(self).__name__.lower()) and (kind, name) != ("webdataset", "tar"):
+            kind = "tar" if kind == "webdataset" else kind
+            raise ValueError(f"{self.path} is of the kind {kind}: say --data {kind} --data.path {self.path}")
+        splits = self._splits(path)
         channels = 1 if self.gray else 3
         return _data_set(splits, self.augment, size=self.size, channels=channels, on_error=self.on_error)
 

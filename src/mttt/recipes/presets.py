@@ -1,8 +1,8 @@
-"""Recipes with names."""
+"""Recipes with names: the paper's, exactly, and others that are sized for two CPU cores (results/presets.md)."""
 
 from typing import NamedTuple
 
-from mttt.recipes.data import Digits
+from mttt.recipes.data import Augment, Cifar10, Digits, Folder, Idx
 from mttt.recipes.inner import FixedRate
 from mttt.recipes.mixers import MTTTMLP
 from mttt.recipes.recipe import Model, OuterAdam, Recipe
@@ -13,6 +13,22 @@ class Preset(NamedTuple):
 
     recipe: Recipe
     about: str
+
+
+def _imagenet(data: Folder, model: Model, *, mixup: float) -> Recipe:
+    """The paper's recipe: that of Beyer et al. (2022), 90 epochs of batches of 1024; 10,000 steps of warm-up."""
+    steps = 90 * 1_281_167 // 1024
+    return Recipe(
+        data=data,
+        model=model,
+        optimizer=OuterAdam(rate=1e-3, warmup=10_000 / steps, decay=1e-4, clip=1.0, bfloat16_moment=True),
+        epochs=90.0,
+        batch_size=1024,
+        mixup=mixup,
+        log_every=50,
+        evaluate_every=5.0,
+        checkpoint_every=1.0,
+    )
 
 
 PRESETS: dict[str, Preset] = {
@@ -28,6 +44,73 @@ PRESETS: dict[str, Preset] = {
             checkpoint_every=2.0,
         ),
         "MTTT-MLP on handwritten digits, 8×8 raw pixels: n = 64 tokens",
+    ),
+    "fashion-patches": Preset(
+        Recipe(
+            data=Idx(),
+            model=Model(size="micro-m", patch=4, positions="sincos"),
+            epochs=2.0,
+            batch_size=64,
+            log_every=50,
+        ),
+        "MTTT-MLP on Fashion-MNIST, 4×4 patches: n = 49 tokens",
+    ),
+    "fashion-pixels": Preset(
+        Recipe(
+            data=Idx(size=14),
+            model=Model(size="micro-s", patch=1, positions="learned", mixer=MTTTMLP(steps=4, batching="mini")),
+            epochs=1.0,
+            batch_size=64,
+            log_every=50,
+        ),
+        "MTTT-MLP, SGD T = 4, on Fashion-MNIST at 14×14 raw pixels: n = 196 tokens",
+    ),
+    "cifar10-patches": Preset(
+        Recipe(
+            data=Cifar10(augment=Augment(crop="pad", flip=True)),
+            model=Model(size="micro-m", patch=4, positions="sincos"),
+            epochs=3.0,
+            batch_size=64,
+            log_every=50,
+        ),
+        "MTTT-MLP on CIFAR-10, 4×4 patches: n = 64 tokens",
+    ),
+    "cifar10-pixels": Preset(
+        Recipe(
+            data=Cifar10(size=16, augment=Augment(flip=True)),
+            model=Model(size="micro-s", patch=1, positions="learned", mixer=MTTTMLP(steps=4, batching="mini")),
+            epochs=1.0,
+            batch_size=64,
+            log_every=50,
+        ),
+        "MTTT-MLP, SGD T = 4, on CIFAR-10 at 16×16 raw pixels: n = 256 tokens",
+    ),
+    "folder": Preset(
+        Recipe(
+            data=Folder(size=64, augment=Augment(crop="inception", flip=True)),
+            model=Model(size="micro-m", patch=8, positions="sincos"),
+            epochs=60.0,
+            batch_size=32,
+            evaluate_every=5.0,
+            checkpoint_every=5.0,
+        ),
+        "MTTT-MLP on your own pictures, a folder for each class, 64×64 in 8×8 patches: n = 64 tokens",
+    ),
+    "imagenet-patches": Preset(
+        _imagenet(
+            Folder(augment=Augment(crop="inception", flip=True, operations=2, magnitude=10)),
+            Model(size="small", patch=16, positions="sincos", mixer=MTTTMLP()),
+            mixup=0.2,
+        ),
+        "the paper's: MTTT-MLP, ViT-Small on ImageNet, 16×16 patches: n = 196 tokens (made for accelerators)",
+    ),
+    "imagenet-pixels": Preset(
+        _imagenet(
+            Folder(augment=Augment(crop="inception")),
+            Model(size="tiny", patch=1, positions="learned", remat=True, mixer=MTTTMLP(steps=4, batching="mini")),
+            mixup=0.0,
+        ),
+        "the paper's: MTTT-MLP, SGD T = 4, ViT-Tiny on ImageNet from raw pixels: n = 50,176 tokens (for accelerators)",
     ),
 }
 DEFAULT = "digits"

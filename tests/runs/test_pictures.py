@@ -1,0 +1,87 @@
+"""A folder of pictures, from the first command to a prediction."""
+
+import signal
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from cli.harness import TINY, kill_at, metrics, mttt
+from mttt.runs import Run
+
+COLOURS = {"blue": (30, 30, 220), "green": (20, 200, 40), "red": (220, 40, 20)}
+WORDS = ["train", "folder", *TINY, "--data.path", "pictures", "--data.size", "16", "--batch-size", "8"]
+WORDS += ["--epochs", "6", "--checkpoint-every", "0.7", "--evaluate-every", "3", "--mixup", "0.2"]
+WORDS += ["--data.on-error", "skip", "--run", "run"]
+
+
+def make_pictures(folder):
+    """Three classes of twelve JPEGs of different sizes; one more is cut off."""
+    rng = np.random.default_rng(0)
+    for name, colour in COLOURS.items():
+        (folder / "pictures" / name).mkdir(parents=True)
+        for number in range(12):
+            height, width = rng.integers(17, 60, 2)
+            noise = rng.integers(-20, 20, (height, width, 3))
+            image = Image.fromarray((np.array(colour) + noise).clip(0, 255).astype(np.uint8))
+            image.save(folder / "pictures" / name / f"{number}.jpg")
+    whole = (folder / "pictures" / "red" / "0.jpg").read_bytes()
+    (folder / "pictures" / "red" / "cut.jpg").write_bytes(whole[: len(whole) // 2])
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory, compilation_cache):
+    """The run that nobody disturbs, without workers."""
+    folder = tmp_path_factory.mktemp("reference")
+    make_pictures(folder)
+    out, _ = mttt(*WORDS, "--workers", "0", cwd=folder)
+    assert "Skipped 1 images that cannot be used" in out
+    return folder
+
+
+def test_a_killed_run_goes_on_with_other_workers_and_ends_alike(reference, tmp_path):
+    make_pictures(tmp_path)
+    code, _ = kill_at(12, [*WORDS, "--workers", "2"], tmp_path, "run")  # an epoch has 4 steps and a bit
+    assert code == -signal.SIGKILL
+    mttt("train", "--run", "run", "--workers", "1", cwd=tmp_path)
+    assert metrics(tmp_path / "run") == metrics(reference / "run")
+    results = [Run.open(folder / "run").result for folder in (tmp_path, reference)]
+    assert results[0] == results[1]
+    assert results[0]["skipped"] == 1
+    assert [line["name"] for line in metrics(tmp_path / "run") if line["kind"] == "skipped"] == ["red/cut.jpg"]
+
+
+def test_pictures_are_predicted_and_evaluated(reference):
+    out, _ = mttt("predict", "run", "pictures/blue/3.jpg", cwd=reference)
+    assert all(colour in out for colour in COLOURS)
+    out, _ = mttt("evaluate", "run", cwd=reference)
+    assert "held-out images" in out
+
+
+def test_a_bad_picture_stops_a_run_that_may_not_skip(reference):
+    words = [word for word in WORDS if word not in ("--data.on-error", "skip")]
+    _, err = mttt(*words[:-1], "stopped", "--workers", "0", cwd=reference, code=1)
+    assert "red/cut.jpg: cannot be read" in err
+    assert "--data.on-error skip" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["folder"], "--data.path is missing: a folder of class folders"),
+        (["folder", "--data.path", "nowhere"], "--data.path nowhere: there is no such file or folder"),
+        (["--data", "parquet", "--data.path", "pictures"], "pictures is of the kind folder: say --data folder"),
+        (["--data", "foldr"], "Did you mean folder?"),
+        (["cifar10-patches"], "--data.path is missing: cifar-10-binary.tar.gz"),
+        (["folder", "--data.path", "pictures", "--workers", "-1"], "workers=-1"),
+        (["folder", "--data.path", "pictures", "--data.augment.magnitude", "11"], "magnitude=11: must be 0 to 10"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(words, reason, reference, monkeypatch, capsys):
+    from mttt.cli.main import main
+
+    monkeypatch.chdir(reference)
+    with pytest.raises(SystemExit) as exit:
+        main(["train", *words])
+    assert exit.value.code == 2
+    assert reason in capsys.readouterr().err
