@@ -105,7 +105,15 @@ MIXERS = {
     "self-attention": mttt.SelfAttention,
     "linear-attention": mttt.LinearAttention,
     "elu-linear-attention": mttt.EluLinearAttention,
+    "linformer": partial(mttt.Linformer, rank=3),
 }
+# For these, it matters where a token is.
+BY_POSITION = ("mttt-mlp-sgd3", "linformer")
+
+
+def maker(name, n=N):
+    """The mixer's maker, for n tokens."""
+    return partial(MIXERS[name], tokens=n) if name == "linformer" else MIXERS[name]
 
 
 def shake(tree, scale=0.3, seed=7):

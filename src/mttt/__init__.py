@@ -32,6 +32,7 @@ from mttt.mixers import (
     TTT as TTT,
     EluLinearAttention as EluLinearAttention,
     LinearAttention as LinearAttention,
+    Linformer as Linformer,
     Mixed as Mixed,
     Mixer as Mixer,
     SelfAttention as SelfAttention,

@@ -1,4 +1,7 @@
-"""Recipes of mixers: the rows of the paper's tables, and what else the parts can be put together to."""
+"""Recipes of mixers: the rows of the paper's tables, and what else the parts can be put together to.
+
+`build` gets the number of tokens, for mixers that are made for one number of them.
+"""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +19,7 @@ from mttt.inner import (
     Reconstruction,
     zero_linear,
 )
-from mttt.mixers import TTT, EluLinearAttention, LinearAttention, SelfAttention
+from mttt.mixers import TTT, EluLinearAttention, LinearAttention, Linformer, SelfAttention
 from mttt.mixers.ttt import MakeLearner
 from mttt.models.vit import MakeMixer
 from mttt.nn import Frozen
@@ -55,7 +58,7 @@ class MTTTLinear:
     def __post_init__(self):
         _batching(self.batching, self.steps)
 
-    def build(self) -> MakeMixer:
+    def build(self, tokens: int) -> MakeMixer:
         return _ttt(self, LinearLearner if self.train_initial else zero_linear)
 
 
@@ -86,7 +89,7 @@ class MTTTMLP:
             positive(block=self.block)
         _batching(self.batching, self.steps)
 
-    def build(self) -> MakeMixer:
+    def build(self, tokens: int) -> MakeMixer:
         def learner(width: int, *, key):
             drawn = MLPLearner(width, factor=self.factor, key=key)
             return drawn if self.train_initial else Frozen(drawn)
@@ -112,7 +115,7 @@ class Kernel:
     kernel: Literal["exponential", "gaussian"] = "gaussian"
     """exponential is asymmetric in its arguments through φ and ψ; gaussian is symmetric"""
 
-    def build(self) -> MakeMixer:
+    def build(self, tokens: int) -> MakeMixer:
         kernel = ExponentialKernel() if self.kernel == "exponential" else GaussianKernel()
         return partial(
             TTT,
@@ -125,7 +128,7 @@ class Kernel:
 class Attention:
     """Self-attention."""
 
-    def build(self) -> MakeMixer:
+    def build(self, tokens: int) -> MakeMixer:
         return SelfAttention
 
 
@@ -136,7 +139,7 @@ class IdentityLinearAttention:
     normalisation: Normalisation = "release"
     """divide by n·d/H as in the paper's release, or by n as in its appendix A"""
 
-    def build(self) -> MakeMixer:
+    def build(self, tokens: int) -> MakeMixer:
         return partial(LinearAttention, features=_features(self.normalisation))
 
 
@@ -144,11 +147,25 @@ class IdentityLinearAttention:
 class EluAttention:
     """Linear attention of Katharopoulos et al.: features elu + 1, data-dependent normaliser."""
 
-    def build(self) -> MakeMixer:
+    def build(self, tokens: int) -> MakeMixer:
         return EluLinearAttention
 
 
-Mixer = MTTTMLP | MTTTLinear | Kernel | Attention | IdentityLinearAttention | EluAttention
+@dataclass(frozen=True)
+class LinformerAttention:
+    """Linformer (Wang et al.): attention to r learned mixtures of the tokens, for one number of tokens."""
+
+    rank: int = 256
+    """r; n, where there are fewer tokens"""
+
+    def __post_init__(self):
+        positive(rank=self.rank)
+
+    def build(self, tokens: int) -> MakeMixer:
+        return partial(Linformer, tokens=tokens, rank=self.rank)
+
+
+Mixer = MTTTMLP | MTTTLinear | Kernel | Attention | IdentityLinearAttention | EluAttention | LinformerAttention
 
 MIXERS: dict[str, type] = {
     "mttt-mlp": MTTTMLP,
@@ -157,4 +174,5 @@ MIXERS: dict[str, type] = {
     "self-attention": Attention,
     "linear-attention": IdentityLinearAttention,
     "elu-linear-attention": EluAttention,
+    "linformer": LinformerAttention,
 }
