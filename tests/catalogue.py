@@ -106,9 +106,10 @@ MIXERS = {
     "linear-attention": mttt.LinearAttention,
     "elu-linear-attention": mttt.EluLinearAttention,
     "linformer": partial(mttt.Linformer, rank=3),
+    "longformer": partial(mttt.Longformer, window=2, global_tokens=1),
 }
 # For these, it matters where a token is.
-BY_POSITION = ("mttt-mlp-sgd3", "linformer")
+BY_POSITION = ("mttt-mlp-sgd3", "linformer", "longformer")
 
 
 def maker(name, n=N):

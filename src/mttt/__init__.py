@@ -33,6 +33,7 @@ from mttt.mixers import (
     EluLinearAttention as EluLinearAttention,
     LinearAttention as LinearAttention,
     Linformer as Linformer,
+    Longformer as Longformer,
     Mixed as Mixed,
     Mixer as Mixer,
     SelfAttention as SelfAttention,

@@ -19,11 +19,11 @@ from mttt.inner import (
     Reconstruction,
     zero_linear,
 )
-from mttt.mixers import TTT, EluLinearAttention, LinearAttention, Linformer, SelfAttention
+from mttt.mixers import TTT, EluLinearAttention, LinearAttention, Linformer, Longformer, SelfAttention
 from mttt.mixers.ttt import MakeLearner
 from mttt.models.vit import MakeMixer
 from mttt.nn import Frozen
-from mttt.recipes.check import positive
+from mttt.recipes.check import not_negative, positive
 from mttt.recipes.inner import FixedRate, InnerOptimizer
 
 Normalisation = Literal["release", "paper"]
@@ -165,7 +165,34 @@ class LinformerAttention:
         return partial(Linformer, tokens=tokens, rank=self.rank)
 
 
-Mixer = MTTTMLP | MTTTLinear | Kernel | Attention | IdentityLinearAttention | EluAttention | LinformerAttention
+@dataclass(frozen=True)
+class LongformerAttention:
+    """Longformer (Beltagy et al.): attention in a sliding window, and to a few tokens that all see."""
+
+    window: int = 512
+    """tokens in the window: half of them before a token, half after it"""
+    global_tokens: int = 0
+    """how many tokens, from the first, see all and are seen by all"""
+
+    def __post_init__(self):
+        not_negative(global_tokens=self.global_tokens)
+        if self.window < 2 or self.window % 2:
+            raise ValueError(f"window={self.window}: must be an even number above 0")
+
+    def build(self, tokens: int) -> MakeMixer:
+        return partial(Longformer, window=self.window, global_tokens=self.global_tokens)
+
+
+Mixer = (
+    MTTTMLP
+    | MTTTLinear
+    | Kernel
+    | Attention
+    | IdentityLinearAttention
+    | EluAttention
+    | LinformerAttention
+    | LongformerAttention
+)
 
 MIXERS: dict[str, type] = {
     "mttt-mlp": MTTTMLP,
@@ -175,4 +202,5 @@ MIXERS: dict[str, type] = {
     "linear-attention": IdentityLinearAttention,
     "elu-linear-attention": EluAttention,
     "linformer": LinformerAttention,
+    "longformer": LongformerAttention,
 }
