@@ -107,9 +107,10 @@ MIXERS = {
     "elu-linear-attention": mttt.EluLinearAttention,
     "linformer": partial(mttt.Linformer, rank=3),
     "longformer": partial(mttt.Longformer, window=2, global_tokens=1),
+    "soft": partial(mttt.SOFT, landmarks=3),
 }
 # For these, it matters where a token is.
-BY_POSITION = ("mttt-mlp-sgd3", "linformer", "longformer")
+BY_POSITION = ("mttt-mlp-sgd3", "linformer", "longformer", "soft")
 
 
 def maker(name, n=N):

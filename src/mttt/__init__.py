@@ -29,6 +29,7 @@ from mttt.inner import (
     zero_linear as zero_linear,
 )
 from mttt.mixers import (
+    SOFT as SOFT,
     TTT as TTT,
     EluLinearAttention as EluLinearAttention,
     LinearAttention as LinearAttention,

@@ -72,7 +72,7 @@ def test_it_is_linear_in_the_number_of_tokens(cost):
     make = partial(mttt.Longformer, window=32, global_tokens=2)
     (flops, memory), (double_flops, double_memory) = (cost(make, n) for n in (1024, 2048))
     assert 1.9 < double_flops / flops < 2.05
-    assert 1.9 < double_memory / memory < 2.05
+    assert double_memory / memory < 2.05
     assert memory < 4 * 1024**2, "not even one n × n array"
 
 

@@ -19,7 +19,7 @@ from mttt.inner import (
     Reconstruction,
     zero_linear,
 )
-from mttt.mixers import TTT, EluLinearAttention, LinearAttention, Linformer, Longformer, SelfAttention
+from mttt.mixers import SOFT, TTT, EluLinearAttention, LinearAttention, Linformer, Longformer, SelfAttention
 from mttt.mixers.ttt import MakeLearner
 from mttt.models.vit import MakeMixer
 from mttt.nn import Frozen
@@ -183,6 +183,22 @@ class LongformerAttention:
         return partial(Longformer, window=self.window, global_tokens=self.global_tokens)
 
 
+@dataclass(frozen=True)
+class SoftmaxFree:
+    """SOFT (Lu et al.): a Gaussian kernel in the place of softmax, approximated through landmarks."""
+
+    landmarks: int = 49
+    """m, the means of so many segments of the tokens; n, where there are fewer tokens"""
+    iterations: int = 20
+    """steps of Newton and Raphson to the pseudo-inverse"""
+
+    def __post_init__(self):
+        positive(landmarks=self.landmarks, iterations=self.iterations)
+
+    def build(self, tokens: int) -> MakeMixer:
+        return partial(SOFT, landmarks=self.landmarks, iterations=self.iterations)
+
+
 Mixer = (
     MTTTMLP
     | MTTTLinear
@@ -192,6 +208,7 @@ Mixer = (
     | EluAttention
     | LinformerAttention
     | LongformerAttention
+    | SoftmaxFree
 )
 
 MIXERS: dict[str, type] = {
@@ -203,4 +220,5 @@ MIXERS: dict[str, type] = {
     "elu-linear-attention": EluAttention,
     "linformer": LinformerAttention,
     "longformer": LongformerAttention,
+    "soft": SoftmaxFree,
 }
