@@ -108,9 +108,10 @@ MIXERS = {
     "linformer": partial(mttt.Linformer, rank=3),
     "longformer": partial(mttt.Longformer, window=2, global_tokens=1),
     "soft": partial(mttt.SOFT, landmarks=3),
+    "hyena": partial(mttt.Hyena, width=5, bands=2),
 }
 # For these, it matters where a token is.
-BY_POSITION = ("mttt-mlp-sgd3", "linformer", "longformer", "soft")
+BY_POSITION = ("mttt-mlp-sgd3", "linformer", "longformer", "soft", "hyena")
 
 
 def maker(name, n=N):

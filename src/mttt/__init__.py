@@ -32,6 +32,7 @@ from mttt.mixers import (
     SOFT as SOFT,
     TTT as TTT,
     EluLinearAttention as EluLinearAttention,
+    Hyena as Hyena,
     LinearAttention as LinearAttention,
     Linformer as Linformer,
     Longformer as Longformer,

@@ -51,10 +51,12 @@ def test_bfloat16_tokens_are_mixed_in_bfloat16(name):
         assert relative_error(half.losses, full.losses) < 0.02
 
 
-@pytest.mark.parametrize("name", ["mttt-linear", "mttt-mlp-sgd3", "mttt-mlp-blocks", "linformer", "longformer", "soft"])
+@pytest.mark.parametrize(
+    "name", ["mttt-linear", "mttt-mlp-sgd3", "mttt-mlp-blocks", "linformer", "longformer", "soft", "hyena"]
+)
 def test_gradients_of_bfloat16(name):
     """Through bfloat16 tokens, and through bfloat16 parameters: close to float32, each in its own dtype."""
-    mixer, x = make(name, 16, 2, n=12), tokens(12, 16)
+    mixer, x = make(name, 16, 2, n=12), tokens(12, 16) / 2
 
     @eqx.filter_jit
     @eqx.filter_grad

@@ -19,7 +19,7 @@ from mttt.inner import (
     Reconstruction,
     zero_linear,
 )
-from mttt.mixers import SOFT, TTT, EluLinearAttention, LinearAttention, Linformer, Longformer, SelfAttention
+from mttt.mixers import SOFT, TTT, EluLinearAttention, Hyena, LinearAttention, Linformer, Longformer, SelfAttention
 from mttt.mixers.ttt import MakeLearner
 from mttt.models.vit import MakeMixer
 from mttt.nn import Frozen
@@ -199,6 +199,24 @@ class SoftmaxFree:
         return partial(SOFT, landmarks=self.landmarks, iterations=self.iterations)
 
 
+@dataclass(frozen=True)
+class HyenaOperator:
+    """Hyena (Poli et al.): long convolutions, with filters that a small network makes, and gates. It has no heads."""
+
+    order: int = 2
+    """how many times to convolve and gate"""
+    width: int = 64
+    """hidden width of the network that makes the filters"""
+    bands: int = 16
+    """frequencies of the sines and cosines of the distance which that network sees"""
+
+    def __post_init__(self):
+        positive(order=self.order, width=self.width, bands=self.bands)
+
+    def build(self, tokens: int) -> MakeMixer:
+        return partial(Hyena, order=self.order, width=self.width, bands=self.bands)
+
+
 Mixer = (
     MTTTMLP
     | MTTTLinear
@@ -209,6 +227,7 @@ Mixer = (
     | LinformerAttention
     | LongformerAttention
     | SoftmaxFree
+    | HyenaOperator
 )
 
 MIXERS: dict[str, type] = {
@@ -221,4 +240,5 @@ MIXERS: dict[str, type] = {
     "linformer": LinformerAttention,
     "longformer": LongformerAttention,
     "soft": SoftmaxFree,
+    "hyena": HyenaOperator,
 }
