@@ -34,9 +34,14 @@ def test_convolution_by_frequencies_is_convolution(float64, n):
 def test_it_is_its_formula(float64):
     """Projections, short convolution, and a dense n × n matrix for each filter and feature."""
     mixer, x = make(), tokens(9)
-    projected = x @ mixer.inside.weight + mixer.inside.bias[None, :]
-    short = [np.convolve(np.asarray(projected)[:, c], np.asarray(mixer.short.weight)[::-1, c]) for c in range(3 * DIM)]
-    v, x1, x2 = jnp.split(jnp.asarray(np.stack(short, axis=1)[1:-1]) + mixer.short.bias[None, :], 3, axis=1)
+
+    def project(inside, short):
+        projected = np.asarray(x @ inside.weight + inside.bias[None, :])
+        taps = np.asarray(short.weight)[::-1]
+        mixed = [np.convolve(projected[:, c], taps[:, c])[1:-1] for c in range(DIM)]
+        return jnp.asarray(np.stack(mixed, axis=1)) + short.bias[None, :]
+
+    v, x1, x2 = map(project, mixer.inside, mixer.short)
     filters = mixer.filters(9, jnp.dtype("float64"))
     place = np.arange(9)[:, None] - np.arange(9)[None, :]  # a negative offset is a place from the end
     z = v

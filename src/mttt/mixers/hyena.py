@@ -17,17 +17,17 @@ FASTEST, SLOWEST = 0.3, 1.5
 class ShortConvolution(eqx.Module):
     """Each feature for itself: a token, the one before it and the one after it."""
 
-    weight: Float[Array, "3 c"]
-    bias: Float[Array, " c"]
+    weight: Float[Array, "3 d"]
+    bias: Float[Array, " d"]
 
-    def __init__(self, features: int, *, key: PRNGKeyArray):
-        self.weight = fan_in_uniform(key, (3, features))
-        self.bias = jnp.zeros(features)
+    def __init__(self, dim: int, *, key: PRNGKeyArray):
+        self.weight = fan_in_uniform(key, (3, dim))
+        self.bias = jnp.zeros(dim)
 
-    def __call__(self, tokens: Float[Array, "n c"]) -> Float[Array, "n c"]:
+    def __call__(self, tokens: Float[Array, "n d"]) -> Float[Array, "n d"]:
         before, here, after = self.weight.astype(tokens.dtype)[:, None, :]
         padded = jnp.pad(tokens, ((1, 1), (0, 0)))
-        mixed = before * padded[:-2] + here * tokens + after * padded[2:]
+        mixed = before * padded[:-2] + here * padded[1:-1] + after * padded[2:]
         return mixed + self.bias.astype(tokens.dtype)[None, :]
 
 
@@ -73,8 +73,8 @@ class Hyena(Mixer):
     There are no heads: `heads` is there because mixers are made with it, and is ignored.
     """
 
-    inside: Dense
-    short: ShortConvolution
+    inside: tuple[Dense, ...]
+    short: tuple[ShortConvolution, ...]
     filters: Filters
     skip: Float[Array, "order d"]
     out: Dense
@@ -84,17 +84,17 @@ class Hyena(Mixer):
         if min(order, width, bands) < 1:
             raise ValueError(f"order={order}, width={width}, bands={bands}: Hyena needs at least one of each")
         inside_key, short_key, filters_key, skip_key, out_key = jax.random.split(key, 5)
-        # By fan-in, each of the projections is drawn as a d × d Xavier matrix is.
-        self.inside = Dense(dim, (order + 1) * dim, key=inside_key, kernel_init=fan_in_uniform)
-        self.short = ShortConvolution((order + 1) * dim, key=short_key)
+        self.inside = tuple(Dense(dim, dim, key=key) for key in jax.random.split(inside_key, order + 1))
+        self.short = tuple(ShortConvolution(dim, key=key) for key in jax.random.split(short_key, order + 1))
         self.filters = Filters(dim, order=order, width=width, bands=bands, key=filters_key)
         self.skip = jax.random.normal(skip_key, (order, dim))
         self.out = Dense(dim, dim, key=out_key)
 
     def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
-        order, n = self.skip.shape[0], tokens.shape[0]
-        z, *gates = jnp.split(wide(self.short(self.inside(tokens))), order + 1, axis=1)
-        for gate, around, skip in zip(gates, self.filters(n, z.dtype), self.skip.astype(z.dtype), strict=True):
+        z, *gates = (wide(short(inside(tokens))) for inside, short in zip(self.inside, self.short, strict=True))
+        for gate, around, skip in zip(
+            gates, self.filters(tokens.shape[0], z.dtype), self.skip.astype(z.dtype), strict=True
+        ):
             z = gate * (convolve(z, around) + skip[None, :] * z)
         return Mixed(self.out(z.astype(tokens.dtype)))
 
