@@ -105,7 +105,18 @@ MIXERS = {
     "self-attention": mttt.SelfAttention,
     "linear-attention": mttt.LinearAttention,
     "elu-linear-attention": mttt.EluLinearAttention,
+    "linformer": partial(mttt.Linformer, rank=3),
+    "longformer": partial(mttt.Longformer, window=2, global_tokens=1),
+    "soft": partial(mttt.SOFT, landmarks=3),
+    "hyena": partial(mttt.Hyena, width=5, bands=2),
 }
+# For these, it matters where a token is.
+BY_POSITION = ("mttt-mlp-sgd3", "linformer", "longformer", "soft", "hyena")
+
+
+def maker(name, n=N):
+    """The mixer's maker, for n tokens."""
+    return partial(MIXERS[name], tokens=n) if name == "linformer" else MIXERS[name]
 
 
 def shake(tree, scale=0.3, seed=7):

@@ -11,14 +11,16 @@ BELOW = {
     "nn": set(),
     "data": set(),
     "runs": set(),
+    "count": set(),
     "inner": {"nn"},
     "mixers": {"inner", "nn"},
     "models": {"mixers", "inner", "nn"},
     "outer": {"models", "nn", "data", "runs"},
     "report": {"runs"},
     "recipes": {"outer", "models", "mixers", "inner", "nn", "data", "runs"},
-    "bench": {"outer", "models", "mixers", "inner", "nn", "data", "runs"},
-    "cli": {"bench", "recipes", "report", "outer", "mixers", "data", "runs"},
+    "bench": {"count", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
+    "studies": {"count", "recipes", "models", "mixers", "inner", "nn", "data"},
+    "cli": {"bench", "studies", "recipes", "report", "outer", "mixers", "data", "runs"},
 }
 # Files beside the rooms: what Python and packaging want there.
 DOORS = {"__init__", "__main__", "version"}

@@ -29,9 +29,13 @@ from mttt.inner import (
     zero_linear as zero_linear,
 )
 from mttt.mixers import (
+    SOFT as SOFT,
     TTT as TTT,
     EluLinearAttention as EluLinearAttention,
+    Hyena as Hyena,
     LinearAttention as LinearAttention,
+    Linformer as Linformer,
+    Longformer as Longformer,
     Mixed as Mixed,
     Mixer as Mixer,
     SelfAttention as SelfAttention,

@@ -13,9 +13,9 @@ from catalogue import DIM, HEADS, build, relative_error, tokens, ttt
 from mttt import bench
 from mttt.bench import data as data_module, layers as layers_module
 from mttt.bench.layers import Shape
-from mttt.bench.measure import flops, written_out
 from mttt.bench.naive import NaiveTTT
 from mttt.cli.main import main
+from mttt.count import flops, written_out
 from mttt.inner.blocks import map_blocks
 
 FIELDS = ("forward_ms", "step_ms", "forward_flops", "step_flops", "temp_bytes")

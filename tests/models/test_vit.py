@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mttt
-from catalogue import MIXERS, build, fully_optimised, relative_error, to_float64, ttt
+from catalogue import MIXERS, build, fully_optimised, maker, relative_error, to_float64, ttt
 from mttt.models.embed import grid
 
 SIZE = mttt.Size(16, 3, 2)
@@ -158,6 +158,27 @@ def test_bfloat16_images_give_float32_logits():
     half = run(image.astype(jnp.bfloat16))
     assert half.dtype == jnp.float32
     assert relative_error(half, run(image)) < 0.1
+
+
+@pytest.mark.parametrize("mixer", [name for name in MIXERS if name not in ("mttt-mlp-sgd3", "mttt-mlp-blocks")])
+def test_every_mixer_trains(mixer):
+    """Every parameter has a gradient, and a small step along it lowers the loss."""
+    model, x = make(maker(mixer, 6)), images(batch=(4,))
+
+    @eqx.filter_jit
+    def value_and_gradient(model):
+        def loss(model):
+            logits = jax.vmap(model)(x)
+            return -jnp.mean(jax.nn.log_softmax(logits, axis=1)[jnp.arange(4), jnp.arange(4)])
+
+        return eqx.filter_value_and_grad(loss)(model)
+
+    before, gradient = value_and_gradient(model)
+    for path, leaf in jax.tree_util.tree_leaves_with_path(gradient):
+        assert jnp.isfinite(leaf).all() and leaf.any(), jax.tree_util.keystr(path)
+    rate = 0.01 / jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(gradient)))
+    after, _ = value_and_gradient(eqx.apply_updates(model, jax.tree.map(lambda g: -rate * g, gradient)))
+    assert after < before
 
 
 @pytest.mark.parametrize("batch", [64])

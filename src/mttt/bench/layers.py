@@ -10,15 +10,14 @@ import jax
 from mttt.bench.measure import (
     Report,
     Row,
-    flops,
     interleave,
     milliseconds,
     peak_flops,
     peak_run,
-    shapes_of,
     temp_bytes,
 )
 from mttt.bench.naive import NaiveTTT
+from mttt.count import flops, shapes_of
 from mttt.inner import FullBatch, MiniBatches, MLPLearner, Reconstruction, zero_linear
 from mttt.mixers import TTT, LinearAttention, Mixer, SelfAttention
 

@@ -1,15 +1,13 @@
 """Measuring programs: interleaved, so that a slow moment of the machine meets all contestants alike."""
 
-import contextlib
 import platform
 import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
-from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -91,42 +89,9 @@ def machine() -> dict[str, Any]:
     }
 
 
-def shapes_of(tree: Any) -> Any:
-    """Arrays as shapes: enough to compile."""
-    return jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), tree)
-
-
 def temp_bytes(compiled: Any) -> int:
     """Bytes of temporary buffers."""
     return compiled.memory_analysis().temp_size_in_bytes
-
-
-@contextlib.contextmanager
-def written_out() -> Iterator[None]:
-    """In here, programs are traced without blocks, with loops unrolled and nothing recomputed: XLA can count them."""
-    scan = jax.lax.scan
-
-    def unrolled(*arguments, **options):
-        return scan(*arguments, **{**options, "unroll": True})
-
-    def plain(function, *_, **__):
-        return function
-
-    with (
-        mock.patch.object(jax.lax, "scan", unrolled),
-        mock.patch.object(jax, "checkpoint", plain),
-        mock.patch("mttt.inner.blocks._split", return_value=None),
-    ):
-        yield
-
-
-def flops(function: Callable, *arguments: Any) -> float:
-    """XLA's count for a program with loops written out."""
-    with written_out():
-        # A new function: JAX would find the trace of the old one.
-        lowered = jax.jit(lambda *arguments: function(*arguments)).lower(*shapes_of(arguments))
-    compiled: Any = lowered.compile(compiler_options={"xla_backend_optimization_level": "0"})
-    return compiled.cost_analysis()["flops"]
 
 
 def seconds(run: Callable[[], Any]) -> float:

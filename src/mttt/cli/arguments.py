@@ -6,8 +6,10 @@ defaults, in its place; any other `--field value` changes one value. The order d
 
 import dataclasses
 import difflib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from mttt.recipes import DEFAULT, PRESETS, UNIONS, Recipe
@@ -32,6 +34,16 @@ def unknown(what: str, given: str, known: list[str]) -> UsageError:
     near = difflib.get_close_matches(given, known, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
     return UsageError(f"unknown {what} '{given}'.{hint} Choose from: {', '.join(known)}")
+
+
+def check_file(path: Path) -> None:
+    """Refuse a file that could not be written, before the work whose numbers it is for."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a directory; name a file in it")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: there is no directory {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise UsageError(f"{path}: no permission to write in {path.parent}")
 
 
 def take_preset(words: list[str]) -> tuple[str | None, list[str]]:

@@ -1,7 +1,6 @@
 """mttt bench"""
 
 import math
-import os
 import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mttt import bench
-from mttt.cli.arguments import UsageError, refusing, unknown
+from mttt.cli.arguments import UsageError, check_file, refusing, unknown
 from mttt.runs import write_json
 
 KINDS = {
@@ -94,14 +93,8 @@ def _check(kind: str, arguments: Arguments) -> None:
     if kind != "layers" and (arguments.block is not None or arguments.figure is not None):
         raise UsageError(f"mttt bench {kind} has no --block and no --figure")
     for path in (arguments.json, arguments.figure):
-        if path is None:
-            continue
-        if path.is_dir():
-            raise UsageError(f"{path} is a directory; name a file in it")
-        if not path.parent.is_dir():
-            raise UsageError(f"{path}: there is no directory {path.parent}")
-        if not os.access(path.parent, os.W_OK):
-            raise UsageError(f"{path}: no permission to write in {path.parent}")
+        if path is not None:
+            check_file(path)
     if arguments.figure is not None and find_spec("matplotlib") is None:
         raise UsageError('--figure needs matplotlib: pip install "mttt[plots]"')
 

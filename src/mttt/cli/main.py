@@ -19,6 +19,7 @@ COMMANDS = {
     "presets": "list the presets",
     "data": "look at a data set before training on it",
     "bench": "measure speed, memory and FLOPs on this machine",
+    "study": "the paper's tables, with its numbers beside ours",
 }
 
 

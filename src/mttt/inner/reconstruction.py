@@ -21,7 +21,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from mttt.inner.task import Problem, Task
 from mttt.nn.dense import Dense, fan_in_uniform, fan_out_uniform, wide
 from mttt.nn.norm import LayerNorm
-from mttt.nn.products import forward
+from mttt.nn.products import quadratic
 from mttt.nn.roles import Shared
 
 
@@ -47,7 +47,7 @@ class Quadratic(eqx.Module):
         self.number = right @ right / features
 
     def __call__(self, z: Float[Array, "n k"]) -> Float[Array, " n"]:
-        return jnp.sum(z * (forward(z, self.matrix.astype(z.dtype)) + 2 * self.vector[None, :]), axis=1) + self.number
+        return quadratic(z, self.matrix.astype(z.dtype)) + 2 * (z @ self.vector) + self.number
 
 
 class PlainLoss(eqx.Module):

@@ -59,22 +59,28 @@ class Merge(eqx.Module):
         return merged + self.bias.astype(features.dtype)[None, :]
 
 
+def split_dense(dim: int, heads: int, *, key: PRNGKeyArray) -> Dense:
+    """An affine map d → d/H for each head. The heads are slices of one d × d Xavier matrix."""
+    head_width(dim, heads)
+    whole = Dense(dim, dim, key=key)
+    weight = whole.weight.reshape(dim, heads, -1).transpose(1, 0, 2)
+    return eqx.tree_at(lambda d: (d.weight, d.bias), whole, (weight, whole.bias.reshape(heads, -1)))
+
+
+def split_merge(dim: int, heads: int, *, key: PRNGKeyArray) -> Merge:
+    """h of attention layers: the heads are slices of one d × d Xavier matrix."""
+    return Merge(xavier_uniform(key, (dim, dim)).reshape(heads, -1, dim))
+
+
 class Views(eqx.Module):
-    """Queries, keys and values of attention layers. The heads are slices of d × d Xavier matrices."""
+    """Queries, keys and values of attention layers."""
 
     query: Dense
     key: Dense
     value: Dense
 
     def __init__(self, dim: int, heads: int, *, key: PRNGKeyArray):
-        head_width(dim, heads)
-
-        def split(key: PRNGKeyArray) -> Dense:
-            whole = Dense(dim, dim, key=key)
-            weight = whole.weight.reshape(dim, heads, -1).transpose(1, 0, 2)
-            return eqx.tree_at(lambda d: (d.weight, d.bias), whole, (weight, whole.bias.reshape(heads, -1)))
-
-        self.query, self.key, self.value = map(split, jax.random.split(key, 3))
+        self.query, self.key, self.value = (split_dense(dim, heads, key=key) for key in jax.random.split(key, 3))
 
     def __call__(self, tokens: Float[Array, "n d"]) -> tuple[Float[Array, "n k"], ...]:
         return self.query(tokens), self.key(tokens), self.value(tokens)
@@ -83,5 +89,4 @@ class Views(eqx.Module):
 def attention_parts(dim: int, heads: int, *, key: PRNGKeyArray) -> tuple[Views, Merge]:
     """What every attention layer consists of."""
     views_key, merge_key = jax.random.split(key)
-    views = Views(dim, heads, key=views_key)
-    return views, Merge(xavier_uniform(merge_key, (dim, dim)).reshape(heads, -1, dim))
+    return Views(dim, heads, key=views_key), split_merge(dim, heads, key=merge_key)

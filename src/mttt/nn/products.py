@@ -51,3 +51,29 @@ outer.defvjp(
     lambda x, y: (outer(x, y), (x, y)),
     lambda operands, ct: _like((backward(operands[1], ct), forward(operands[0], ct)), operands),
 )
+
+
+@jax.custom_vjp
+def quadratic(x: Float[Array, "n i"], a: Float[Array, "i i"]) -> Float[Array, " n"]:
+    """xAxᵀ of each row, for a symmetric A: the derivative 2xA is made of the product that the value was made of.
+
+    Automatic differentiation does not know that A is symmetric, and multiplies twice.
+    """
+    return jnp.sum(x * forward(x, a), axis=1)
+
+
+def _quadratic_forward(
+    x: Float[Array, "n i"], a: Float[Array, "i i"]
+) -> tuple[Float[Array, " n"], tuple[Float[Array, "n i"], Float[Array, "n i"]]]:
+    product = forward(x, a)
+    return jnp.sum(x * product, axis=1), (x, product)
+
+
+def _quadratic_backward(
+    kept: tuple[Float[Array, "n i"], Float[Array, "n i"]], ct: Float[Array, " n"]
+) -> tuple[Float[Array, "n i"], Float[Array, "i i"]]:
+    x, product = kept
+    return 2 * ct[:, None] * product, outer(x, ct[:, None] * x)
+
+
+quadratic.defvjp(_quadratic_forward, _quadratic_backward)

@@ -1,4 +1,7 @@
-"""Recipes of mixers: the rows of the paper's tables, and what else the parts can be put together to."""
+"""Recipes of mixers: the rows of the paper's tables, and what else the parts can be put together to.
+
+`build` gets the number of tokens, for mixers that are made for one number of them.
+"""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,11 +19,11 @@ from mttt.inner import (
     Reconstruction,
     zero_linear,
 )
-from mttt.mixers import TTT, EluLinearAttention, LinearAttention, SelfAttention
+from mttt.mixers import SOFT, TTT, EluLinearAttention, Hyena, LinearAttention, Linformer, Longformer, SelfAttention
 from mttt.mixers.ttt import MakeLearner
 from mttt.models.vit import MakeMixer
 from mttt.nn import Frozen
-from mttt.recipes.check import positive
+from mttt.recipes.check import not_negative, positive
 from mttt.recipes.inner import FixedRate, InnerOptimizer
 
 Normalisation = Literal["release", "paper"]
@@ -55,7 +58,7 @@ class MTTTLinear:
     def __post_init__(self):
         _batching(self.batching, self.steps)
 
-    def build(self) -> MakeMixer:
+    def build(self, tokens: int) -> MakeMixer:
         return _ttt(self, LinearLearner if self.train_initial else zero_linear)
 
 
@@ -86,7 +89,7 @@ class MTTTMLP:
             positive(block=self.block)
         _batching(self.batching, self.steps)
 
-    def build(self) -> MakeMixer:
+    def build(self, tokens: int) -> MakeMixer:
         def learner(width: int, *, key):
             drawn = MLPLearner(width, factor=self.factor, key=key)
             return drawn if self.train_initial else Frozen(drawn)
@@ -112,7 +115,7 @@ class Kernel:
     kernel: Literal["exponential", "gaussian"] = "gaussian"
     """exponential is asymmetric in its arguments through φ and ψ; gaussian is symmetric"""
 
-    def build(self) -> MakeMixer:
+    def build(self, tokens: int) -> MakeMixer:
         kernel = ExponentialKernel() if self.kernel == "exponential" else GaussianKernel()
         return partial(
             TTT,
@@ -125,7 +128,7 @@ class Kernel:
 class Attention:
     """Self-attention."""
 
-    def build(self) -> MakeMixer:
+    def build(self, tokens: int) -> MakeMixer:
         return SelfAttention
 
 
@@ -136,7 +139,7 @@ class IdentityLinearAttention:
     normalisation: Normalisation = "release"
     """divide by n·d/H as in the paper's release, or by n as in its appendix A"""
 
-    def build(self) -> MakeMixer:
+    def build(self, tokens: int) -> MakeMixer:
         return partial(LinearAttention, features=_features(self.normalisation))
 
 
@@ -144,11 +147,88 @@ class IdentityLinearAttention:
 class EluAttention:
     """Linear attention of Katharopoulos et al.: features elu + 1, data-dependent normaliser."""
 
-    def build(self) -> MakeMixer:
+    def build(self, tokens: int) -> MakeMixer:
         return EluLinearAttention
 
 
-Mixer = MTTTMLP | MTTTLinear | Kernel | Attention | IdentityLinearAttention | EluAttention
+@dataclass(frozen=True)
+class LinformerAttention:
+    """Linformer (Wang et al.): attention to r learned mixtures of the tokens, for one number of tokens."""
+
+    rank: int = 256
+    """r; n, where there are fewer tokens"""
+
+    def __post_init__(self):
+        positive(rank=self.rank)
+
+    def build(self, tokens: int) -> MakeMixer:
+        return partial(Linformer, tokens=tokens, rank=self.rank)
+
+
+@dataclass(frozen=True)
+class LongformerAttention:
+    """Longformer (Beltagy et al.): attention in a sliding window, and to a few tokens that all see."""
+
+    window: int = 512
+    """tokens in the window: half of them before a token, half after it"""
+    global_tokens: int = 0
+    """how many tokens, from the first, see all and are seen by all"""
+
+    def __post_init__(self):
+        not_negative(global_tokens=self.global_tokens)
+        if self.window < 2 or self.window % 2:
+            raise ValueError(f"window={self.window}: must be an even number above 0")
+
+    def build(self, tokens: int) -> MakeMixer:
+        return partial(Longformer, window=self.window, global_tokens=self.global_tokens)
+
+
+@dataclass(frozen=True)
+class SoftmaxFree:
+    """SOFT (Lu et al.): a Gaussian kernel in the place of softmax, approximated through landmarks."""
+
+    landmarks: int = 49
+    """m, the means of so many segments of the tokens; n, where there are fewer tokens"""
+    iterations: int = 20
+    """steps of Newton and Raphson to the pseudo-inverse"""
+
+    def __post_init__(self):
+        positive(landmarks=self.landmarks, iterations=self.iterations)
+
+    def build(self, tokens: int) -> MakeMixer:
+        return partial(SOFT, landmarks=self.landmarks, iterations=self.iterations)
+
+
+@dataclass(frozen=True)
+class HyenaOperator:
+    """Hyena (Poli et al.): long convolutions, with filters that a small network makes, and gates. It has no heads."""
+
+    order: int = 2
+    """how many times to convolve and gate"""
+    width: int = 64
+    """hidden width of the network that makes the filters"""
+    bands: int = 16
+    """frequencies of the sines and cosines of the distance which that network sees"""
+
+    def __post_init__(self):
+        positive(order=self.order, width=self.width, bands=self.bands)
+
+    def build(self, tokens: int) -> MakeMixer:
+        return partial(Hyena, order=self.order, width=self.width, bands=self.bands)
+
+
+Mixer = (
+    MTTTMLP
+    | MTTTLinear
+    | Kernel
+    | Attention
+    | IdentityLinearAttention
+    | EluAttention
+    | LinformerAttention
+    | LongformerAttention
+    | SoftmaxFree
+    | HyenaOperator
+)
 
 MIXERS: dict[str, type] = {
     "mttt-mlp": MTTTMLP,
@@ -157,4 +237,8 @@ MIXERS: dict[str, type] = {
     "self-attention": Attention,
     "linear-attention": IdentityLinearAttention,
     "elu-linear-attention": EluAttention,
+    "linformer": LinformerAttention,
+    "longformer": LongformerAttention,
+    "soft": SoftmaxFree,
+    "hyena": HyenaOperator,
 }

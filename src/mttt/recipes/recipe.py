@@ -10,6 +10,7 @@ import optax
 
 from mttt.data import DataSet
 from mttt.models import MICRO_L, MICRO_M, MICRO_S, SMALL, TINY, LearnedPositions, SinCosPositions, Size, ViT
+from mttt.models.embed import grid
 from mttt.outer import Plan, outer_optimizer, schedule
 from mttt.recipes.check import fraction, not_negative, positive
 from mttt.recipes.data import Data, Digits
@@ -53,12 +54,14 @@ class Model:
 
     def build(self, data: DataSet, *, key: jax.Array) -> ViT:
         size = SIZES[self.size]
+        height, width, _ = data.image_shape
+        rows, columns = grid((height, width), self.patch)
         return ViT(
             data.image_shape,
             len(data.classes),
             size=Size(self.dim or size.dim, self.depth or size.depth, self.heads or size.heads),
             patch=self.patch,
-            mixer=self.mixer.build(),
+            mixer=self.mixer.build(rows * columns),
             positions=SinCosPositions if self.positions == "sincos" else LearnedPositions,
             remat=self.remat,
             key=key,

@@ -1,0 +1,106 @@
+"""Long convolutions and gates instead of attention."""
+
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mttt.mixers.base import Mixed, Mixer
+from mttt.nn.dense import Dense, fan_in_uniform, wide
+
+SMALL = 1e-2  # what the decay leaves of a filter, at 0.3 of the length for the fastest channel, at 1.5 for the slowest
+FASTEST, SLOWEST = 0.3, 1.5
+
+
+class ShortConvolution(eqx.Module):
+    """Each feature for itself: a token, the one before it and the one after it."""
+
+    weight: Float[Array, "3 d"]
+    bias: Float[Array, " d"]
+
+    def __init__(self, dim: int, *, key: PRNGKeyArray):
+        self.weight = fan_in_uniform(key, (3, dim))
+        self.bias = jnp.zeros(dim)
+
+    def __call__(self, tokens: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        before, here, after = self.weight.astype(tokens.dtype)[:, None, :]
+        padded = jnp.pad(tokens, ((1, 1), (0, 0)))
+        mixed = before * padded[:-2] + here * padded[1:-1] + after * padded[2:]
+        return mixed + self.bias.astype(tokens.dtype)[None, :]
+
+
+class Filters(eqx.Module):
+    """The long filters as functions of the distance: a network with sines for activations, times a fixed decay.
+
+    Distances are parts of n, so that the same parameters make filters of any length, and filters are divided by √n, so
+    that the scale of what they give does not grow with it.
+    """
+
+    layers: tuple[Dense, ...]
+    frequency: Float[Array, " width"]
+    last: Dense
+    order: int = eqx.field(static=True)
+    bands: int = eqx.field(static=True)
+
+    def __init__(self, dim: int, *, order: int, width: int, bands: int, key: PRNGKeyArray):
+        *keys, last_key = jax.random.split(key, 4)
+        widths = (1 + 2 * bands, width, width)
+        self.layers = tuple(Dense(inputs, width, key=key) for inputs, key in zip(widths, keys, strict=True))
+        self.frequency = jnp.ones(width)
+        self.last = Dense(width, 2 * order * dim, key=last_key, kernel_init=fan_in_uniform)
+        self.order, self.bands = order, bands
+
+    def __call__(self, n: int, dtype: jnp.dtype) -> Float[Array, "order twice_n d"]:
+        """Each filter at offsets 0 … n − 1, none, −(n − 1) … −1: so as to be convolved in a circle of 2n."""
+        distance = (jnp.arange(n, dtype=dtype) / n)[:, None]
+        angle = 2 * math.pi * distance * jnp.arange(1, self.bands + 1, dtype=dtype)[None, :]
+        hidden = jnp.concatenate([distance, jnp.cos(angle), jnp.sin(angle)], axis=1)
+        for layer in self.layers:
+            hidden = jnp.sin(self.frequency.astype(dtype)[None, :] * layer(hidden))
+        both = self.last(hidden).reshape(n, 2, self.order, -1).transpose(1, 2, 0, 3)
+        rates = -math.log(SMALL) / jnp.linspace(SLOWEST, FASTEST, both.shape[3], dtype=dtype)[None, :]
+        before, after = both * (jnp.exp(-distance * rates) / n**0.5)[None, None]
+        return jnp.concatenate([before, jnp.zeros_like(after[:, :1]), after[:, :0:-1]], axis=1)
+
+
+class Hyena(Mixer):
+    """Hyena (Poli et al., 2023) of order N: z ← xᵢ ⊙ (hᵢ ∗ z + sᵢ ⊙ z) for i = 1 … N, from z = v. Its time is n log n.
+
+    v and x₁ … x_N are projections of the tokens, each followed by a convolution of length 3. The filters hᵢ reach all
+    tokens before and after: that paper's are causal, for language; these are for images. No parameter depends on n.
+    There are no heads: `heads` is there because mixers are made with it, and is ignored.
+    """
+
+    inside: tuple[Dense, ...]
+    short: tuple[ShortConvolution, ...]
+    filters: Filters
+    skip: Float[Array, "order d"]
+    out: Dense
+
+    def __init__(self, dim: int, heads: int, *, order: int = 2, width: int = 64, bands: int = 16, key: PRNGKeyArray):
+        del heads
+        if min(order, width, bands) < 1:
+            raise ValueError(f"order={order}, width={width}, bands={bands}: Hyena needs at least one of each")
+        inside_key, short_key, filters_key, skip_key, out_key = jax.random.split(key, 5)
+        self.inside = tuple(Dense(dim, dim, key=key) for key in jax.random.split(inside_key, order + 1))
+        self.short = tuple(ShortConvolution(dim, key=key) for key in jax.random.split(short_key, order + 1))
+        self.filters = Filters(dim, order=order, width=width, bands=bands, key=filters_key)
+        self.skip = jax.random.normal(skip_key, (order, dim))
+        self.out = Dense(dim, dim, key=out_key)
+
+    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
+        z, *gates = (wide(short(inside(tokens))) for inside, short in zip(self.inside, self.short, strict=True))
+        for gate, around, skip in zip(
+            gates, self.filters(tokens.shape[0], z.dtype), self.skip.astype(z.dtype), strict=True
+        ):
+            z = gate * (convolve(z, around) + skip[None, :] * z)
+        return Mixed(self.out(z.astype(tokens.dtype)))
+
+
+def convolve(signal: Float[Array, "n d"], around: Float[Array, "twice_n d"]) -> Float[Array, "n d"]:
+    """Convolve each feature with its filter, which is in the order of `Filters`: by Fourier transforms."""
+    n, circle = signal.shape[0], around.shape[0]
+    spectrum = jnp.fft.rfft(signal, circle, axis=0) * jnp.fft.rfft(around, axis=0)
+    return jnp.fft.irfft(spectrum, circle, axis=0)[:n]

@@ -1,0 +1,62 @@
+"""Attention to a fixed number of mixtures of the tokens."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mttt.mixers.attention import attend
+from mttt.mixers.base import Mixed, Mixer
+from mttt.mixers.heads import Merge, Views, attention_parts, over_heads
+from mttt.nn.dense import Dense, project, xavier_uniform
+
+
+class AlongTokens(eqx.Module):
+    """X ↦ EX: r mixtures of n tokens."""
+
+    weight: Float[Array, "r n"]
+
+    def __init__(self, tokens: int, rank: int, *, key: PRNGKeyArray):
+        self.weight = xavier_uniform(key, (rank, tokens))
+
+    def __call__(self, tokens: Float[Array, "n d"]) -> Float[Array, "r d"]:
+        return self.weight.astype(tokens.dtype) @ tokens
+
+    def view(self, mixtures: Float[Array, "r d"], view: Dense) -> Float[Array, "r k"]:
+        """E(XA + 1bᵀ) = (EX)A + (E1)bᵀ: on the right, A meets r rows instead of n."""
+        sums = jnp.sum(self.weight, axis=1).astype(mixtures.dtype)
+        return project(mixtures, view.weight) + sums[:, None] * view.bias.astype(mixtures.dtype)[None, :]
+
+
+class Linformer(Mixer):
+    """Linformer (Wang et al., 2020): softmax(Q(EK)ᵀ / √k)(FV), where E and F are r × n. Linear in n.
+
+    All heads share E and F (the paper's "headwise sharing"), and each has its own keys and values. E and F are trained
+    for one number of `tokens`, and no other can be mixed. `rank` is r, and n where it is larger: more mixtures than
+    tokens would say nothing new.
+    """
+
+    views: Views
+    merge: Merge
+    keys: AlongTokens  # E
+    values: AlongTokens  # F
+
+    def __init__(self, dim: int, heads: int, *, tokens: int, rank: int = 256, key: PRNGKeyArray):
+        if tokens < 1 or rank < 1:
+            raise ValueError(f"tokens={tokens}, rank={rank}: Linformer needs at least one of each")
+        parts_key, keys_key, values_key = jax.random.split(key, 3)
+        self.views, self.merge = attention_parts(dim, heads, key=parts_key)
+        self.keys = AlongTokens(tokens, min(rank, tokens), key=keys_key)
+        self.values = AlongTokens(tokens, min(rank, tokens), key=values_key)
+
+    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
+        built = self.keys.weight.shape[1]
+        if tokens.shape[0] != built:
+            raise ValueError(f"n={tokens.shape[0]} tokens; this Linformer was built for tokens={built}")
+        for_keys, for_values = self.keys(tokens), self.values(tokens)
+
+        def head(views: Views):
+            keys, values = self.keys.view(for_keys, views.key), self.values.view(for_values, views.value)
+            return attend(views.query(tokens), keys, values)
+
+        return Mixed(self.merge(over_heads(head, self.views)))

@@ -1,0 +1,77 @@
+"""Attention in a sliding window."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mttt.mixers.attention import attend
+from mttt.mixers.base import Mixed, Mixer
+from mttt.mixers.heads import Merge, Views, attention_parts, over_heads
+
+
+class Longformer(Mixer):
+    """Longformer (Beltagy et al., 2020): token i attends to j where |i − j| ≤ window/2. Time and memory are n · window.
+
+    The first `global_tokens` tokens attend to all tokens and all tokens attend to them. Their own attention has its own
+    projections, which start as copies of the others. Where the window covers all n tokens this is self-attention.
+    """
+
+    views: Views
+    global_views: Views | None
+    merge: Merge
+    window: int = eqx.field(static=True)
+    global_tokens: int = eqx.field(static=True)
+
+    def __init__(self, dim: int, heads: int, *, window: int = 512, global_tokens: int = 0, key: PRNGKeyArray):
+        if window < 2 or window % 2:
+            raise ValueError(f"window={window}: half of it lies to each side of a token; take an even number above 0")
+        if global_tokens < 0:
+            raise ValueError(f"global_tokens={global_tokens}: must be 0 or more")
+        self.views, self.merge = attention_parts(dim, heads, key=key)
+        self.global_views = jax.tree.map(jnp.copy, self.views) if global_tokens else None
+        self.window, self.global_tokens = window, global_tokens
+
+    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
+        few = self.global_tokens
+        if few > tokens.shape[0]:
+            raise ValueError(f"global_tokens={few}: there are only n={tokens.shape[0]} tokens")
+
+        def head(parts: tuple[Views, Views | None]):
+            views, global_views = parts
+            out = slide(*views(tokens), half=self.window // 2, few=few)
+            if global_views is None:
+                return out
+            to_all = attend(global_views.query(tokens[:few]), global_views.key(tokens), global_views.value(tokens))
+            return jnp.concatenate([to_all, out[few:]])
+
+        return Mixed(self.merge(over_heads(head, (self.views, self.global_views))))
+
+
+def slide(
+    query: Float[Array, "n k"], keys: Float[Array, "n k"], values: Float[Array, "n k"], *, half: int, few: int = 0
+) -> Float[Array, "n k"]:
+    """Each token attends to `half` tokens before it, itself, `half` after it, and the first `few` of all."""
+    n = query.shape[0]
+    if n <= 3 * half:  # a block would have more keys than there are tokens
+        i, j = jnp.arange(n)[:, None], jnp.arange(n)[None, :]
+        return attend(query, keys, values, None if n <= half + 1 else (abs(i - j) <= half) | (j < few))
+    count = -(-n // half)  # blocks of `half` queries, which look at their own block of keys and at the two beside it
+    ends = count * half - n
+
+    def own(rows: Float[Array, "n k"]) -> Float[Array, "count half k"]:
+        return jnp.pad(rows, ((0, ends), (0, 0))).reshape(count, half, -1)
+
+    def beside(rows: Float[Array, "n k"]) -> Float[Array, "count m k"]:
+        padded = jnp.pad(own(rows), ((1, 1), (0, 0), (0, 0)))
+        first = jnp.broadcast_to(rows[None, :few], (count, few, rows.shape[1]))
+        return jnp.concatenate([first, padded[:-2], padded[1:-1], padded[2:]], axis=1)
+
+    def attend_block(block, query, keys, values):
+        i = block * half + jnp.arange(half)[:, None]
+        j = (block - 1) * half + jnp.arange(3 * half)[None, :]
+        near = (abs(i - j) <= half) & (j >= few) & (j < n)  # few: the first tokens must not count twice
+        return attend(query, keys, values, jnp.concatenate([jnp.ones((half, few), bool), near], axis=1))
+
+    out = jax.vmap(attend_block)(jnp.arange(count), own(query), beside(keys), beside(values))
+    return out.reshape(count * half, -1)[:n]

@@ -1,0 +1,71 @@
+"""Attention with a Gaussian kernel instead of softmax."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mttt.mixers.base import Mixed, Mixer
+from mttt.mixers.heads import Merge, over_heads, split_dense, split_merge
+from mttt.nn.dense import Dense, wide
+
+
+class SOFT(Mixer):
+    """SOFT (Lu et al., 2021): κ(Q, Q)V with κ(x, y) = exp(−‖x − y‖² / 2√k), without a normaliser. Linear in n.
+
+    Keys are the queries, so κ is symmetric and Nyström's approximation κ(Q, L) κ(L, L)† κ(L, Q) takes its place, with
+    `landmarks` points L: the means of as many segments of the queries. (That paper's code also has a strided
+    convolution for it, and takes the squares of a grid; here tokens are a list.) With as many landmarks as tokens the
+    kernel is exact, and more are never taken.
+    """
+
+    query: Dense
+    value: Dense
+    merge: Merge
+    landmarks: int = eqx.field(static=True)
+    iterations: int = eqx.field(static=True)
+
+    def __init__(self, dim: int, heads: int, *, landmarks: int = 49, iterations: int = 20, key: PRNGKeyArray):
+        if landmarks < 1 or iterations < 1:
+            raise ValueError(f"landmarks={landmarks}, iterations={iterations}: SOFT needs at least one of each")
+        query_key, value_key, merge_key = jax.random.split(key, 3)
+        self.query = split_dense(dim, heads, key=query_key)
+        self.value = split_dense(dim, heads, key=value_key)
+        self.merge = split_merge(dim, heads, key=merge_key)
+        self.landmarks, self.iterations = landmarks, iterations
+
+    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
+        def head(parts: tuple[Dense, Dense]):
+            query, values = (wide(view(tokens)) for view in parts)
+            query = query * query.shape[1] ** -0.25
+            landmarks = segment_means(query, min(self.landmarks, query.shape[0]))
+            near = gaussian(query, landmarks)
+            inverse = pseudo_inverse(gaussian(landmarks, landmarks), self.iterations)
+            return (near @ (inverse @ (near.T @ values))).astype(tokens.dtype)
+
+        return Mixed(self.merge(over_heads(head, (self.query, self.value))))
+
+
+def segment_means(rows: Float[Array, "n k"], count: int) -> Float[Array, "m k"]:
+    """The means of `count` segments of the rows. Where it does not divide n, the first ones have a row more."""
+    size, longer = divmod(rows.shape[0], count)
+    cut = longer * (size + 1)
+    short = jnp.mean(rows[cut:].reshape(count - longer, size, -1), axis=1)
+    return jnp.concatenate([jnp.mean(rows[:cut].reshape(longer, size + 1, -1), axis=1), short]) if longer else short
+
+
+def gaussian(x: Float[Array, "n k"], y: Float[Array, "m k"]) -> Float[Array, "n m"]:
+    """exp(−½‖x − y‖²)."""
+    half_norms = 0.5 * jnp.sum(x**2, axis=1)[:, None] + 0.5 * jnp.sum(y**2, axis=1)[None, :]
+    return jnp.exp(jnp.minimum(x @ y.T - half_norms, 0))  # rounding could make a distance negative
+
+
+def pseudo_inverse(matrix: Float[Array, "m m"], iterations: int) -> Float[Array, "m m"]:
+    """The pseudo-inverse of a symmetric matrix P by Newton and Raphson: A ← 2A − APA, from a small multiple of P.
+
+    Few iterations regularise: directions in which P is smaller than 2^(−iterations/2) ‖P‖₁ or so are left out.
+    """
+    # That paper starts from 2P/‖P‖₁², which is twice too much where all landmarks are the same: A would become 0.
+    start = matrix / jnp.max(jnp.sum(jnp.abs(matrix), axis=1)) ** 2
+    inverse, _ = jax.lax.scan(lambda a, _: (2 * a - a @ matrix @ a, None), start, None, length=iterations)
+    return inverse

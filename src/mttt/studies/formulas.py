@@ -1,0 +1,164 @@
+"""FLOPs of a forward pass from formulas: what one image more in a batch costs.
+
+XLA's rules, so that the two counts can be compared: a matmul of n × i by i × o is 2·n·i·o, an operation on m numbers is
+m, a Fourier transform of N numbers is 8·N·⌊log₂ N⌋, and exp, tanh, sine and square root are not counted. What depends
+on parameters alone (Hyena's filters, the small matrices of the inner loss) is made once for a batch, and not counted.
+
+Matmuls are exact. Numbers of operations on each score, feature or hidden unit were read off the program of the layer.
+"""
+
+from functools import singledispatch
+from math import floor, log2
+
+from mttt.models import Size
+from mttt.recipes.mixers import (
+    MTTTMLP,
+    Attention,
+    EluAttention,
+    HyenaOperator,
+    IdentityLinearAttention,
+    Kernel,
+    LinformerAttention,
+    LongformerAttention,
+    Mixer,
+    MTTTLinear,
+    SoftmaxFree,
+)
+
+SOFTMAX = 6  # operations on a score: scale, maximum, difference, sum, quotient, and the guard of the maximum
+GELU = 8  # on a hidden unit
+GELU_SLOPE = 18  # its derivative, times what comes back
+
+
+def matmul(n: int, inputs: int, outputs: int) -> int:
+    """n rows through a matrix."""
+    return 2 * n * inputs * outputs
+
+
+def dense(n: int, inputs: int, outputs: int) -> int:
+    """n rows through an affine map."""
+    return matmul(n, inputs, outputs) + n * outputs
+
+
+def norm(n: int, dim: int) -> int:
+    """Layer norm: mean, difference, square, mean, quotient, scale, shift."""
+    return 7 * n * dim
+
+
+def block(mixer: Mixer, n: int, dim: int, heads: int) -> int:
+    """A transformer block: two norms, two residuals, the mixer, the MLP."""
+    mlp = dense(n, dim, 4 * dim) + GELU * n * 4 * dim + dense(n, 4 * dim, dim)
+    return 2 * norm(n, dim) + 2 * n * dim + mlp + mixer_flops(mixer, n, dim, heads)
+
+
+def vit(mixer: Mixer, size: Size, n: int, patch_values: int, classes: int) -> int:
+    """A ViT: embedding and positions, blocks, norm and mean, pre-logits, head."""
+    dim, depth, heads = size
+    ends = dense(n, patch_values, dim) + n * dim + norm(n, dim) + n * dim + dense(1, dim, dim) + dense(1, dim, classes)
+    return ends + depth * block(mixer, n, dim, heads)
+
+
+def softmax_attention(n: int, keys: int, dim: int, heads: int) -> int:
+    """Scores of n queries with as many keys, and the weighted values; all heads."""
+    return 2 * matmul(n, dim, keys) + SOFTMAX * heads * n * keys
+
+
+@singledispatch
+def mixer_flops(mixer: Mixer, n: int, dim: int, heads: int) -> int:
+    """All heads of a mixer, from tokens to tokens."""
+    raise NotImplementedError(f"no formula for {type(mixer).__name__}")
+
+
+@mixer_flops.register
+def _(mixer: Attention, n: int, dim: int, heads: int) -> int:
+    return 4 * dense(n, dim, dim) + softmax_attention(n, n, dim, heads)
+
+
+@mixer_flops.register
+def _(mixer: IdentityLinearAttention, n: int, dim: int, heads: int) -> int:
+    return 4 * dense(n, dim, dim) + 2 * matmul(n, dim, dim // heads)
+
+
+@mixer_flops.register
+def _(mixer: EluAttention, n: int, dim: int, heads: int) -> int:
+    features = 2 * 4 * n * dim  # elu + 1 of queries and keys
+    normaliser = n * dim + matmul(n, dim, 1) + n * dim
+    return 4 * dense(n, dim, dim) + features + 2 * matmul(n, dim, dim // heads) + normaliser
+
+
+@mixer_flops.register
+def _(mixer: LinformerAttention, n: int, dim: int, heads: int) -> int:
+    rank = min(mixer.rank, n)
+    mixtures = 2 * matmul(rank, n, dim)
+    return 2 * dense(n, dim, dim) + mixtures + 2 * dense(rank, dim, dim) + softmax_attention(n, rank, dim, heads)
+
+
+@mixer_flops.register
+def _(mixer: LongformerAttention, n: int, dim: int, heads: int) -> int:
+    half, few = mixer.window // 2, mixer.global_tokens
+    if n <= 3 * half:
+        local, masked = softmax_attention(n, n, dim, heads), n * n if n > half + 1 else 0
+    else:
+        rows, keys = -(-n // half) * half, 3 * half + few
+        local, masked = softmax_attention(rows, keys, dim, heads), rows * keys
+    to_all = dense(few, dim, dim) + 2 * dense(n, dim, dim) + softmax_attention(few, n, dim, heads) if few else 0
+    return 4 * dense(n, dim, dim) + local + heads * masked + to_all
+
+
+@mixer_flops.register
+def _(mixer: SoftmaxFree, n: int, dim: int, heads: int) -> int:
+    m = min(mixer.landmarks, n)
+    views = 3 * dense(n, dim, dim) + n * dim  # scaled
+    landmarks = n * dim
+    kernels = matmul(n + m, dim, m) + 2 * (n + m) * dim + 4 * heads * (n + m) * m
+    inverse = heads * mixer.iterations * (2 * matmul(m, m, m) + 2 * m * m)
+    return views + landmarks + kernels + inverse + 2 * matmul(n, dim, m) + matmul(m, m, dim)
+
+
+@mixer_flops.register
+def _(mixer: HyenaOperator, n: int, dim: int, heads: int) -> int:
+    inside = (mixer.order + 1) * dim
+    short = 6 * n * inside
+    # To 2n frequencies and back, where only n + 1 are kept; a product of complex numbers is 6; skip and gate are 3.
+    convolution = 8 * floor(log2(2 * n)) * (2 * n + n + 1) * dim + 6 * (n + 1) * dim + 3 * n * dim
+    return dense(n, dim, inside) + short + mixer.order * convolution + dense(n, dim, dim)
+
+
+@mixer_flops.register
+def _(mixer: Kernel, n: int, dim: int, heads: int) -> int:
+    gaussian = heads * n * n + 2 * n * dim if mixer.kernel == "gaussian" else 0
+    return 4 * dense(n, dim, dim) + softmax_attention(n, n, dim, heads) + gaussian
+
+
+@mixer_flops.register
+def _(mixer: MTTTLinear, n: int, dim: int, heads: int) -> int:
+    width = dim // heads
+    forward = matmul(n, dim, width)
+    return _ttt(mixer, n, dim, heads, forward=forward, backward=forward, free=0 if mixer.train_initial else 1)
+
+
+@mixer_flops.register
+def _(mixer: MTTTMLP, n: int, dim: int, heads: int) -> int:
+    width = dim // heads
+    hidden = mixer.factor * width
+    layer = heads * matmul(n, width, hidden)
+    units = heads * n * hidden
+    forward = 2 * layer + (1 + GELU) * units + n * dim
+    backward = 3 * layer + (1 + GELU_SLOPE) * units + n * dim  # both weights, and once through the second
+    return _ttt(mixer, n, dim, heads, forward=forward, backward=backward, free=0)
+
+
+def _ttt(mixer: MTTTLinear | MTTTMLP, n: int, dim: int, heads: int, *, forward: int, backward: int, free: int) -> int:
+    """T steps and the answers. `forward` and `backward` are a learner's, for n tokens; `free` steps need no forward."""
+    seen = mixer.steps if mixer.batching == "full" else min(mixer.steps, 1)
+    # Norms of the tokens, and two numbers a token and head (without Decoder LN, one).
+    numbers = 2 * n * dim + (2 if mixer.decoder_norm else 1) * heads * matmul(n, dim, 1)
+    pose = 2 * dense(n, dim, dim) + numbers if seen else 0
+    forms = 2 if mixer.decoder_norm else 1
+    loss = forms * (matmul(n, dim, dim // heads) + 6 * n * dim) + 6 * n * dim
+    if free and seen:
+        steps = backward + (seen - 1) * (forward + loss + backward) + n * dim
+        pose -= numbers if seen == 1 else 0  # the slope at 0 asks for none of them
+    else:
+        steps = seen * (forward + loss + backward)
+    return pose + steps + 2 * dense(n, dim, dim) + forward
