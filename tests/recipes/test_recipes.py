@@ -2,11 +2,24 @@
 
 import json
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from mttt.cli import train
 from mttt.cli.arguments import UsageError
+from mttt.data import DataSet, View
+from mttt.data.augment import (
+    CentreCrop,
+    InceptionCrop,
+    RandAugment,
+    RandomCrop,
+    RandomFlip,
+    Resize,
+    ResizeShortSide,
+)
 from mttt.recipes import MIXERS, PRESETS, UNIONS, decode, differences, encode
+from mttt.recipes.data import Augment, Folder, Tar
 
 
 @pytest.mark.parametrize("mixer", MIXERS)
@@ -38,7 +51,66 @@ def test_recipes_that_do_not_fit_are_refused():
         train.parse(["nothing"])
 
 
+SHAPES = {"fashion-patches": (28, 28, 1), "fashion-pixels": (14, 14, 1), "folder": (64, 64, 3)}
+SHAPES |= {"cifar10-patches": (32, 32, 3), "cifar10-pixels": (16, 16, 3)}
+
+
+class Many:
+    """A source of as many images as ImageNet has. Nobody looks at them."""
+
+    labels = np.zeros(1_281_167, np.int32)
+
+    def __len__(self):
+        return len(self.labels)
+
+    def __getitem__(self, index):
+        raise AssertionError("nobody should look")
+
+    def name(self, index):
+        return str(index)
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_presets_can_run(preset):
+    """Where the data is not there, with data of its shape."""
     recipe = PRESETS[preset].recipe
-    recipe.check(recipe.data.load())
+    assert decode(json.loads(json.dumps(encode(recipe)))) == recipe
+    if preset == "digits":
+        recipe.check(recipe.data.load())
+        return
+    view = View(Many(), (), SHAPES.get(preset, (224, 224, 3)))
+    data = DataSet(view, view, tuple(map(str, range(1000 if "imagenet" in preset else 10))), "test")
+    recipe.check(data)
+    if "imagenet" in preset:  # the paper's: 90 epochs, 10,000 steps of warm-up
+        plan = recipe.plan(data)
+        assert plan.steps == 112_602
+        assert round(recipe.optimizer.warmup * plan.steps) == 10_000
+
+
+def test_augmentation_of_the_presets():
+    patches, pixels = (PRESETS[f"imagenet-{kind}"].recipe.data for kind in ("patches", "pixels"))
+    assert patches.augment.build(224, ()) == (InceptionCrop(224), RandomFlip(), RandAugment(2, 10))
+    assert pixels.augment.build(224, ()) == (InceptionCrop(224),)
+    assert Augment(crop="pad").build(32, ()) == (RandomCrop(32, padding=4),)
+    assert Augment().build(64, (Resize(64),)) == (Resize(64),)
+
+
+def test_pictures_stay_the_same_in_another_kind_of_file():
+    recipe = train.parse(["imagenet-patches", "--data", "tar", "--data.path", "x", "--data.size", "160"])[1].recipe
+    expected = PRESETS["imagenet-patches"].recipe.data
+    assert (type(recipe.data), recipe.data.path, recipe.data.size) == (Tar, "x", 160)
+    assert recipe.data.augment == expected.augment
+    assert train.parse(["digits", "--data", "folder"])[1].recipe.data == Folder()
+
+
+def test_loading_makes_views(tmp_path):
+    """Evaluation fits pictures to the model without chance; training varies them."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        for number in range(10):
+            Image.new("RGB", (50, 40), (25 * number, 0, 0)).save(tmp_path / name / f"{number}.png")
+    data = Folder(path=str(tmp_path), size=28, holdout=0.2).load()
+    assert (len(data.train), len(data.evaluation), data.classes) == (16, 4, ("a", "b"))
+    assert data.evaluation.transforms == (ResizeShortSide(32), CentreCrop(28))
+    assert data.image_shape == data.evaluation.example(0, np.random.default_rng(0)).image.shape == (28, 28, 3)
+    assert Folder(path=str(tmp_path), size=28, gray=True).load().image_shape == (28, 28, 1)

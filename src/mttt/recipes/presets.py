@@ -69,7 +69,7 @@ PRESETS: dict[str, Preset] = {
         Recipe(
             data=Cifar10(augment=Augment(crop="pad", flip=True)),
             model=Model(size="micro-m", patch=4, positions="sincos"),
-            epochs=3.0,
+            epochs=2.0,
             batch_size=64,
             log_every=50,
         ),
