@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent
 EXPECTED = {
     "inner_loop_by_hand.py": r"largest difference of the outputs: (0\.0e\+00|\d\.\de-0[678])",
     "own_learner.py": r"outer gradient of W₀: [1-9]",
+    "plain_vit.py": r"plain ViT: accuracy \d",
     "own_mixer.py": r"MTTT-MLP +\d+ parameters, logits \(10,\)",
 }
 
