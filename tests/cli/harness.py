@@ -14,13 +14,14 @@ TINY += ["--batch-size", "64", "--log-every", "3"]
 TIMEOUT = 180
 
 
-def start(words, cwd: Path) -> subprocess.Popen:
+def start(words, cwd: Path, group: bool = False) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-m", "mttt", *map(str, words)],
         cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=group,
         env=os.environ | {"COLUMNS": "200"},
     )
 

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mttt.data import picture
+from mttt.data import load_picture, picture
 from mttt.data.augment import CentreCrop, InceptionCrop, Resize, ResizeShortSide, apply
 from mttt.data.errors import BadImage
-from mttt.data.picture import load_picture, open_picture, upright
+from mttt.data.picture import open_picture, upright
+
+FIT = (ResizeShortSide(4), CentreCrop(4))
 
 
 def noise(height=40, width=60, channels=3):
@@ -88,8 +90,12 @@ def test_sixteen_bits_are_scaled_to_eight(format):
 
 
 def test_wide_integers_and_big_endian_are_taken_as_sixteen_bits():
-    wide = Image.fromarray(np.array([[-5, 257, 65535, 100000]], np.int32))
-    np.testing.assert_array_equal(pixels(wide, (1, 4, 1))[0, :, 0], [0, 1, 255, 255])
+    wide = Image.fromarray(np.array([[0, 257, 65535]], np.int32))
+    np.testing.assert_array_equal(pixels(wide, (1, 3, 1))[0, :, 0], [0, 1, 255])
+    narrow = Image.fromarray(np.array([[0, 7, 255]], np.int32))  # 32 bits, of which 8 are used
+    np.testing.assert_array_equal(pixels(narrow, (1, 3, 1))[0, :, 0], [0, 7, 255])
+    with pytest.raises(BadImage, match="integer pixels from -5 to 100000"):
+        pixels(Image.fromarray(np.array([[-5, 100000]], np.int32)), (1, 2, 1))
     big = Image.frombytes("I;16B", (2, 1), struct.pack(">HH", 257 * 7, 65535))
     np.testing.assert_array_equal(pixels(big, (1, 2, 1))[0, :, 0], [7, 255])
 
@@ -151,7 +157,7 @@ def test_one_pixel(tmp_path):
     seen = apply([InceptionCrop(8)], opened(dot, "PNG"), np.random.default_rng(0), shape=(8, 8, 3), name="dot")
     assert (seen == [1, 2, 3]).all()
     dot.save(tmp_path / "dot.png")
-    assert (load_picture(tmp_path / "dot.png", (5, 4, 3)) == [1, 2, 3]).all()
+    assert (load_picture(tmp_path / "dot.png", FIT, (4, 4, 3)) == [1, 2, 3]).all()
 
 
 @pytest.mark.parametrize("format", ["JPEG", "PNG"])
@@ -211,14 +217,14 @@ def test_empty_files_and_text_called_jpg(tmp_path, content, reason):
             open_picture(file, "train/cat/picture.jpg")
         assert str(caught.value) == f"train/cat/picture.jpg: {reason}"
     with pytest.raises(BadImage, match=f"picture.jpg: {reason}"):
-        load_picture(path, (8, 8, 3))
+        load_picture(path, FIT, (8, 8, 3))
 
 
 def test_missing_files_and_directories(tmp_path):
     with pytest.raises(BadImage, match=r"none.png: does not exist"):
         open_picture(tmp_path / "none.png", "none.png")
     with pytest.raises(BadImage, match="is a directory; give the images in it"):
-        load_picture(tmp_path, (8, 8, 3))
+        load_picture(tmp_path, FIT, (8, 8, 3))
 
 
 def test_a_bad_image_survives_the_way_home_from_a_worker():
@@ -239,3 +245,13 @@ def test_an_error_of_a_transform_is_not_blamed_on_the_picture():
 
     with pytest.raises(ZeroDivisionError):
         apply([broken], noise(), np.random.default_rng(0), shape=(40, 60, 3), name="innocent")
+
+
+def test_a_strip_that_would_not_fit_the_memory_is_cut_to_its_middle(tmp_path):
+    """40,000×1 with the short side at 256 would be 2.6 billion pixels."""
+    ramp = np.linspace(0, 255, 40_000).astype(np.uint8)[None, :]
+    image = ResizeShortSide(256)(Image.fromarray(ramp), np.random.default_rng(0))
+    assert image.height == 256
+    assert image.width < 10**6
+    middle = CentreCrop(224)(image, np.random.default_rng(0))
+    assert abs(int(np.asarray(middle).mean()) - 127) <= 1

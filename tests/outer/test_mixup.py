@@ -100,7 +100,7 @@ def test_the_outer_loss_mixes_and_its_gradient_flows(model):
     batch = Batch(images, rng.integers(0, 3, 6).astype(np.int32), weights)
     key = jax.random.key(1)
 
-    drawn = float(jax.random.beta(jax.random.fold_in(key, 0), 0.2, 0.2))
+    drawn = float(jax.random.beta(jax.random.split(key)[1], 0.2, 0.2))
     other = min(drawn, 1 - drawn) * np.roll(weights, 1)
     floats = images.astype(np.float32) / 127.5 - 1
     one_hot = np.eye(3, dtype=np.float32)[batch.labels]

@@ -1,12 +1,15 @@
 """A folder of pictures, from the first command to a prediction."""
 
+import os
+import shutil
 import signal
+import time
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from cli.harness import TINY, kill_at, metrics, mttt
+from cli.harness import TINY, kill_at, metrics, mttt, start
 from mttt.runs import Run
 
 COLOURS = {"blue": (30, 30, 220), "green": (20, 200, 40), "red": (220, 40, 20)}
@@ -62,7 +65,9 @@ def test_a_bad_picture_stops_a_run_that_may_not_skip(reference):
     words = [word for word in WORDS if word not in ("--data.on-error", "skip")]
     _, err = mttt(*words[:-1], "stopped", "--workers", "0", cwd=reference, code=1)
     assert "red/cut.jpg: cannot be read" in err
-    assert "--data.on-error skip" in err
+    assert "train --run stopped --data.on-error skip" in err
+    mttt("train", "--run", "stopped", "--data.on-error", "skip", "--workers", "0", cwd=reference)
+    assert Run.open(reference / "stopped").result == Run.open(reference / "run").result
 
 
 @pytest.mark.parametrize(
@@ -85,3 +90,41 @@ def test_what_cannot_be_meant_is_refused(words, reason, reference, monkeypatch, 
         main(["train", *words])
     assert exit.value.code == 2
     assert reason in capsys.readouterr().err
+
+
+def test_a_run_knows_its_data(reference, tmp_path):
+    """Other classes or other images are refused; predicting needs none of them."""
+    make_pictures(tmp_path)
+    shutil.copytree(reference / "run", tmp_path / "run")
+    before, _ = mttt("predict", "run", "pictures/blue/3.jpg", cwd=tmp_path)
+    (tmp_path / "pictures" / "blue").rename(tmp_path / "pictures" / "yellow")
+    after, _ = mttt("predict", "run", "pictures/yellow/3.jpg", cwd=tmp_path)
+    assert after == before.replace("pictures/blue", "pictures/yellow")
+    for words in (["evaluate", "run"], ["train", "--run", "run"]):
+        _, err = mttt(*words, cwd=tmp_path, code=2)
+        assert "are not what they were when it began" in err
+        assert "yellow" in err
+
+
+def test_what_is_not_read_is_said(reference, tmp_path):
+    make_pictures(tmp_path)
+    for number in range(3):
+        (tmp_path / "pictures" / "red" / f"{number}.heic").write_bytes(b"?")
+    process = start([*WORDS, "--epochs", "1"], tmp_path)
+    out, _ = process.communicate(timeout=120)
+    assert "3 files or folders beside them are not read: red/0.heic" in out
+    assert "33 images of 3 classes, 4 held-out images" in out or "34 images" in out
+
+
+def test_a_signal_to_all_processes_saves(reference, tmp_path):
+    """`timeout` and batch systems signal workers too."""
+    make_pictures(tmp_path)
+    process = start([*WORDS, "--epochs", "300", "--workers", "1"], tmp_path, group=True)
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    while not (metrics.exists() and '"step": 6,' in metrics.read_text()):
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM, err
+    assert "Stopped and saved" in out

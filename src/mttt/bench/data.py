@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from mttt.bench.measure import machine
-from mttt.data import View, find_data, load_digits, training_batches
+from mttt.data import Batches, View, find_data, load_digits, training_batches
 from mttt.data.augment import InceptionCrop, RandAugment, RandomFlip
 
 SIZE = 224
@@ -33,8 +34,21 @@ def data_bench(
 ) -> dict[str, Any]:
     """Images a second through the training pipeline, for each number of worker processes; 0 is threads."""
     say("starting workers")
-    streams = {count: training_batches(view, batch_size, seed=0, workers=count) for count in workers}
     rates: dict[int, list[float]] = {count: [] for count in workers}
+    with ExitStack() as stack:
+        streams = {n: stack.enter_context(training_batches(view, batch_size, seed=0, workers=n)) for n in workers}
+        _measure(streams, rates, repeats, batch_size, say)
+    rows = [{"workers": count, "images_per_second": max(each), "rounds": each} for count, each in rates.items()]
+    return {"rows": rows, "images": len(view), "shape": view.shape, "repeats": repeats, **machine()}
+
+
+def _measure(
+    streams: dict[int, Batches],
+    rates: dict[int, list[float]],
+    repeats: int,
+    batch_size: int,
+    say: Callable[[str], None],
+) -> None:
     for done in range(repeats):
         for count, batches in streams.items():
             say(f"round {done + 1} of {repeats}, {count} workers")
@@ -45,7 +59,3 @@ def data_bench(
                 next(batches)
                 images += batch_size
             rates[count].append(images / elapsed)
-    for batches in streams.values():
-        batches.close()
-    rows = [{"workers": count, "images_per_second": max(each), "rounds": each} for count, each in rates.items()]
-    return {"rows": rows, "images": len(view), "shape": view.shape, "repeats": repeats, **machine()}

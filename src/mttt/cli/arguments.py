@@ -55,6 +55,23 @@ def take_preset(words: list[str]) -> tuple[str | None, list[str]]:
     return words[0], words[1:]
 
 
+# A recipe that suits the data, where only the data are named.
+_PRESET_OF = {"idx": "fashion-patches", "cifar10": "cifar10-patches", "cifar100": "cifar10-patches"}
+_PRESET_OF |= {"folder": "folder", "parquet": "folder", "tar": "folder"}
+
+
+def preset_for_data(words: list[str]) -> str | None:
+    """The preset for `--data KIND`, if it is there and no run is to be gone on with."""
+    if any(word == "--run" or word.startswith("--run=") for word in words):
+        return None
+    for place, word in enumerate(words):
+        if word == "--data" and place + 1 < len(words):
+            return _PRESET_OF.get(words[place + 1])
+        if word.startswith("--data="):
+            return _PRESET_OF.get(word.removeprefix("--data="))
+    return None
+
+
 def take_kinds(recipe: Recipe, words: list[str]) -> tuple[Recipe, list[str]]:
     """The recipe with the kinds that the words name, and the other words."""
     chosen, rest = {}, []

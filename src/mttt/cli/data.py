@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from mttt.cli.arguments import UsageError, refusing, unknown
+from mttt.cli.arguments import UsageError, check_file, refusing, unknown
 from mttt.data import find_data
 from mttt.data.contact import contact_sheet
 from mttt.data.inspect import Progress as Say, Report, inspect
@@ -78,14 +78,8 @@ def _check(arguments: Arguments) -> None:
     if arguments.check != "all" and arguments.check < 1:
         raise UsageError(f"check={arguments.check}: must be at least 1, or all")
     for path in (arguments.json, arguments.figure):
-        if path is None:
-            continue
-        if path.is_dir():
-            raise UsageError(f"{path} is a directory; name a file in it")
-        if not path.parent.is_dir():
-            raise UsageError(f"{path}: there is no directory {path.parent}")
-        if not os.access(path.parent, os.W_OK):
-            raise UsageError(f"{path}: no permission to write in {path.parent}")
+        if path is not None:
+            check_file(path)
     if arguments.figure is not None and arguments.figure.suffix.lower() != ".png":
         raise UsageError(f"{arguments.figure}: the sheet is a PNG file; name it so")
 

@@ -56,12 +56,15 @@ def main(words: list[str], console: Console) -> int:
         raise UsageError("the inner loop diverged: the loss is not finite; take fewer steps or a lower rate")
     if arguments.json:
         fields = {"accuracy": result.accuracy, "loss": result.loss, "images": result.images, "inner_losses": layers}
+        fields["skipped"] = [problem._asdict() for problem in result.problems]
         print(json.dumps(fields))
         return 0
     console.print(
         f"accuracy {result.accuracy:.2%}  loss {result.loss:.4f}  on {result.images} {data.evaluation_name} images",
         highlight=False,
     )
+    for name, reason in result.problems:
+        console.print(f"skipped {name}: {reason}", highlight=False, markup=False, soft_wrap=True)
     if layers is None:
         console.print("This mixer has no inner loop.")
         return 0

@@ -53,9 +53,7 @@ def main(words: list[str] | None = None) -> None:
         sys.exit(importlib.import_module(f"mttt.cli.{words[0]}").main(words[1:], console))
     except (UsageError, RunError) as error:
         _fail(error, 2)
-    except BadImage as error:
-        _fail(f"{error}. Mend or remove it, or go on without it: --data.on-error skip", 1)
-    except (NotFinite, WrongNumbers, BadData, OSError) as error:  # OSError: no permission, no space
+    except (NotFinite, WrongNumbers, BadData, BadImage, OSError) as error:  # OSError: no permission, no space
         _fail(error, 1)
     except KeyboardInterrupt:  # before there was anything to save
         sys.exit(130)
@@ -93,6 +91,6 @@ def _processor() -> str:
     return f"{platform.machine()}-{hashlib.sha256(flags.encode()).hexdigest()[:8]}"
 
 
-def _fail(error: Exception | str, code: int) -> None:
+def _fail(error: Exception, code: int) -> None:
     print(f"mttt: {error}", file=sys.stderr)
     sys.exit(code)

@@ -11,10 +11,10 @@ import tyro
 from rich.console import Console
 
 from mttt.cli.arguments import UsageError, refusing
-from mttt.data import to_float
-from mttt.data.picture import load_picture
+from mttt.data import load_picture, to_float
 from mttt.outer import self_check
 from mttt.recipes import load
+from mttt.recipes.data import fit_picture
 from mttt.runs import Run
 
 
@@ -42,8 +42,10 @@ def main(words: list[str], console: Console) -> int:
     if arguments.top < 1:
         raise UsageError(f"top={arguments.top}: must be 1 or more")
     with refusing():
-        recipe, data, model = load(Run.open(arguments.run))
-        pictures = [load_picture(path, data.image_shape, invert=arguments.invert) for path in arguments.images]
+        recipe, data, model = load(Run.open(arguments.run), images=False)
+        shape = data.image_shape
+        fit = fit_picture(recipe.data, shape)
+        pictures = [load_picture(path, fit, shape, invert=arguments.invert) for path in arguments.images]
     self_check()
     classify = jax.jit(lambda image: jax.nn.softmax(model(to_float(image, jnp.dtype(recipe.dtype)))))
     answers = []

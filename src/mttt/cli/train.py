@@ -14,13 +14,21 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from mttt.cli.arguments import UsageError, kinds_help, preset_recipe, refusing, take_kinds, take_preset
+from mttt.cli.arguments import (
+    UsageError,
+    kinds_help,
+    preset_for_data,
+    preset_recipe,
+    refusing,
+    take_kinds,
+    take_preset,
+)
 from mttt.cli.progress import progress
-from mttt.data import DataSet, Source
+from mttt.data import BadData, BadImage, DataSet, Source, describe
 from mttt.data.arrays import Arrays
 from mttt.data.source import Subset
 from mttt.outer import Interrupted
-from mttt.recipes import DEFAULT, PRESETS, Recipe, decode, differences, encode, launch
+from mttt.recipes import DEFAULT, PRESETS, Recipe, check_data, decode, differences, encode, launch
 from mttt.recipes.check import not_negative
 from mttt.report import draw_figures
 from mttt.runs import Run, versions
@@ -49,6 +57,7 @@ def _description() -> str:
 def parse(words: list[str]) -> tuple[str | None, Arguments]:
     """The preset and the arguments. A run that exists and nothing else means: go on with that run's recipe."""
     preset, rest = take_preset(words)
+    preset = preset or preset_for_data(rest)
     base = preset_recipe(preset)
     if preset is None and (path := _run_word(rest)) is not None and (path / "recipe.json").is_file():
         base = decode(Run.open(path).recipe)
@@ -81,17 +90,21 @@ def _default_path(preset: str, recipe: Recipe) -> Path:
     return Path("runs") / f"{preset}-{digest[:6]}"
 
 
-def open_or_create(path: Path, recipe: Recipe, console: Console) -> Run:
+def open_or_create(path: Path, recipe: Recipe, data: DataSet, console: Console) -> Run:
     """The run at `path` if it has this recipe, or a new one. Another recipe's run is left alone."""
     wanted = encode(recipe)
     if not path.exists():
-        return Run.create(path, wanted)
+        return Run.create(path, wanted, describe(data))
     run = Run.open(path)
-    if changed := differences(run.recipe, wanted):
+    # What to do with a bad picture may be decided when it is met: it changes nothing that was done so far.
+    changed = [line for line in differences(run.recipe, wanted) if not line.startswith("data.on_error:")]
+    if changed:
         raise UsageError(
             f"{path} is a run of another recipe, and is not overwritten:\n  " + "\n  ".join(changed) + "\n"
             f"Train this recipe elsewhere with --run DIR, or go on with that run: mttt train --run {path}"
         )
+    with refusing():
+        check_data(run, data)
     if changed := differences(run.versions, versions()):
         _say(console, "This run began with other versions; it may not go on exactly as it would have:")
         _say(console, "  " + "\n  ".join(changed))
@@ -107,7 +120,7 @@ def main(words: list[str], console: Console) -> int:
         data = recipe.data.load()
         recipe.check(data)
     path = arguments.run or _default_path(preset or DEFAULT, recipe)
-    run = open_or_create(path, recipe, console)
+    run = open_or_create(path, recipe, data, console)
     if run.result is not None:
         _say(console, f"{path} is finished: accuracy {run.result['accuracy']:.1%}. Train anew with --run DIR.")
         if not run.figures.exists():  # killed before they were drawn, or matplotlib came later
@@ -117,9 +130,13 @@ def main(words: list[str], console: Console) -> int:
     begin = time.monotonic()
     with run.locked():
         _say(console, f"Run: {path}  (stop with Ctrl-C; the same command goes on)")
+        _say(console, _what_is_there(data))
         try:
             with progress(console, recipe.plan(data).steps, data.evaluation_name) as observer:
                 evaluation = launch(recipe, data, run, observer, workers=_workers(arguments, data))
+        except BadImage as error:
+            message = f"{error}. Mend it, or go on without it: {_program()} train --run {_quoted(run)}"
+            raise BadData(f"{message} --data.on-error skip") from error
         except Interrupted as stopped:
             _say(
                 console,
@@ -139,6 +156,18 @@ def main(words: list[str], console: Console) -> int:
     return 0
 
 
+def _what_is_there(data: DataSet) -> str:
+    """Nobody should train on less than they think."""
+    there = (
+        f"{len(data.train)} images of {len(data.classes)} classes, {len(data.evaluation)} {data.evaluation_name} images"
+    )
+    if not data.ignored:
+        return there
+    return f"{there}. {len(data.ignored)} files or folders beside them are not read: {', '.join(data.ignored[:3])}" + (
+        ", …" if len(data.ignored) > 3 else ""
+    )
+
+
 def _in_memory(source: Source) -> bool:
     return _in_memory(source.source) if isinstance(source, Subset) else isinstance(source, Arrays)
 
@@ -147,7 +176,7 @@ def _workers(arguments: Arguments, data: DataSet) -> int:
     """What was asked for; or half the processors, if there is something to decode."""
     if arguments.workers is not None:
         return arguments.workers
-    return 0 if _in_memory(data.train.source) else max(1, (os.cpu_count() or 1) // 2)
+    return 0 if _in_memory(data.train.source) else max(1, len(os.sched_getaffinity(0)) // 2)
 
 
 def _say(console: Console, text: str) -> None:

@@ -18,4 +18,12 @@ from mttt.data.pipeline import (
 from mttt.data.source import Example as Example, Item as Item, Source as Source
 from mttt.data.splits import Splits as Splits, split_training as split_training
 from mttt.data.tar import load_tar as load_tar
-from mttt.data.view import DataSet as DataSet, OnError as OnError, View as View
+from mttt.data.view import (
+    DataSet as DataSet,
+    OnError as OnError,
+    View as View,
+    describe as describe,
+    described as described,
+    load_picture as load_picture,
+)
+from mttt.data.workers import WorkerLost as WorkerLost

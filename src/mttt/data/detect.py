@@ -21,7 +21,6 @@ _FINDERS: dict[str, Callable[[Path], Found]] = {
     "tar": find_tar,
     "webdataset": find_tar,
 }
-KINDS = tuple(_FINDERS)
 
 
 def open_data(path: Path, *, holdout: float = 0.1, seed: int = 0) -> Splits:
@@ -43,7 +42,7 @@ def find_data(path: Path) -> Found:
 
 
 def detect(path: Path) -> str:
-    """The kind of data at this path, one of KINDS; BadData says what was looked for."""
+    """The kind of data at this path, one of those below; BadData says what was looked for."""
     if not path.exists():
         raise BadData(f"{path} does not exist")
     kind = _kind_of_folder(path) if path.is_dir() else _kind_of_file(path)

@@ -33,7 +33,7 @@ def find_imagenet(path: Path) -> Found:
     """What is in the archives: in the folder, or the training archive itself with the other beside it."""
     archive = path / TRAIN if path.is_dir() else path
     members = [member for member in list_members(archive, nested=True) if _is_image(member)]
-    wnids = [member.name.split(".tar/")[0] for member in members]
+    wnids = [PurePosixPath(member.name.split(".tar/")[0]).name for member in members]
     classes = tuple(sorted(set(wnids)))
     if not members:
         raise BadData(f"{archive} has no images in tar files")

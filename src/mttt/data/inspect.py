@@ -12,6 +12,7 @@ from PIL import ExifTags, Image
 
 from mttt.data.duplicates import Duplicates, Pair, find_duplicates, spread
 from mttt.data.errors import BadImage
+from mttt.data.picture import Unusable, in_channels, upright
 from mttt.data.source import Source
 from mttt.data.splits import Found
 
@@ -149,9 +150,11 @@ def _check_images(report: Report, sources: list[Source], check: int | None, prog
                     report.odd.append(Finding(name, odd))
                 report.rotated += _turned(image)
                 image.draft(None, (1, 1))  # a JPEG is read to its end, but most of the arithmetic is left out
-                image.load()
+                in_channels(upright(image), 3)
             except BadImage as error:
                 report.bad.append(Finding(name, error.reason))
+            except Unusable as error:
+                report.bad.append(Finding(name, str(error)))
             except Exception as error:  # broken bytes make Pillow raise nearly anything
                 report.bad.append(Finding(name, f"cannot be decoded: {error}"))
         report.odd += [Finding(name, str(warning.message)) for warning in said]

@@ -7,8 +7,7 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import UInt8
-from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 
 from mttt.data.errors import BadImage
@@ -116,16 +115,6 @@ def in_channels(image: Image.Image, channels: int) -> Image.Image:
     return image if image.mode == modes[channels] else image.convert(modes[channels])
 
 
-def load_picture(path: Path, shape: tuple[int, int, int], *, invert: bool = False) -> UInt8[np.ndarray, "h w c"]:
-    """The picture upright, in gray or RGB, its middle cropped to the aspect of `shape` and scaled to its size."""
-    height, width, channels = shape
-    with naming(str(path)), open_picture(path, str(path)) as image:
-        whole = in_channels(upright(image), channels)
-    fitted = ImageOps.fit(whole, (width, height), method=Image.Resampling.BICUBIC)
-    array = np.asarray(ImageOps.invert(fitted) if invert else fitted)
-    return array.reshape(height, width, channels)
-
-
 def _turn(image: Image.Image) -> Image.Transpose | None:
     try:
         return _TURNS.get(image.getexif().get(ExifTags.Base.Orientation, 1))
@@ -138,7 +127,11 @@ def _plain(image: Image.Image) -> Image.Image:
     mode = image.mode
     if mode.startswith("I"):
         values = np.asarray(image)
-        return Image.fromarray((values.clip(0, 65535) // 257).astype(np.uint8))
+        low, high = int(values.min()), int(values.max())
+        if low < 0 or high > 65535:
+            raise Unusable(f"has integer pixels from {low} to {high}; 0 to 65535 can be used")
+        deep = mode.startswith("I;16") or high > 255  # 32 bits say nothing of the range that is meant
+        return Image.fromarray((values // 257 if deep else values).astype(np.uint8))
     if mode == "F":
         values = np.asarray(image)
         if not np.isfinite(values).all():

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from mttt.data.batch import Batch
-from mttt.data.errors import BadData, BadImage
+from mttt.data.errors import BadImage
 from mttt.data.source import Example
 from mttt.data.view import View, generator
 from mttt.data.workers import Workers
@@ -87,8 +87,11 @@ class Batches:
             made = next(self._stream)
             made = made._replace(batch=Batch(*map(jax.device_put, made.batch)))
             self._waiting.append((made, self._stream.get_state()))
-        made, self._state = self._waiting.popleft()
-        self.problems = _allowed(made, self._view)
+        made, state = self._waiting[0]
+        if made.problems and self._view.on_error == "stop":
+            raise BadImage(*made.problems[0])
+        self._waiting.popleft()
+        self._state, self.problems = state, made.problems
         return made.batch
 
     def get_state(self) -> Any:
@@ -99,16 +102,6 @@ class Batches:
         self._waiting.clear()
         self._stream.set_state(state)
         self._state = state
-
-
-def _allowed(made: Made, view: View) -> tuple[Problem, ...]:
-    """The problems of a batch, if they may be skipped."""
-    if made.problems and view.on_error == "stop":
-        raise BadImage(*made.problems[0])
-    if made.problems and not np.any(made.batch.weights):
-        bad = made.problems[0]
-        raise BadData(f"a whole batch, no image of which can be used; the first: {bad.name}: {bad.reason}")
-    return made.problems
 
 
 def training_batches(
@@ -136,7 +129,7 @@ def training_batches(
     numbers: Any = grain.MapDataset.range(images).seed(seed).shuffle().repeat()
     made = numbers.batch(batch_size, drop_remainder=True).random_map(draw)
     threads = workers or 2  # a thread waits for each worker
-    stream = made.to_iter_dataset(grain.ReadOptions(num_threads=threads, prefetch_buffer_size=2 * threads))
+    stream = made.to_iter_dataset(grain.ReadOptions(num_threads=threads, prefetch_buffer_size=threads + 2))
     return Batches(stream.__iter__(), view, pool)
 
 
@@ -157,6 +150,7 @@ class EvaluationBatches:
         return made._replace(batch=filled)
 
     def __iter__(self) -> Iterator[Batch]:
+        self.problems = []
         starts: Any = grain.MapDataset.range(0, len(self.view), self.batch_size)
         for made in starts.map(self._make).to_iter_dataset(grain.ReadOptions(num_threads=2, prefetch_buffer_size=4)):
             if made.problems and self.view.on_error == "stop":

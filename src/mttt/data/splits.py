@@ -60,6 +60,7 @@ class Splits(NamedTuple):
     classes: tuple[str, ...]
     evaluation_name: str  # "validation", "test" or "held-out"
     native_shape: tuple[int, int, int] | None  # if all images have one
+    ignored: tuple[str, ...] = ()  # what is there and nobody reads
 
 
 def make_splits(found: Found, *, holdout: float = 0.1, seed: int = 0) -> Splits:
@@ -68,8 +69,11 @@ def make_splits(found: Found, *, holdout: float = 0.1, seed: int = 0) -> Splits:
         more = len(found.problems) - 1
         raise BadData(f"{first} (and {more} more problems: mttt data inspect lists them)" if more else first)
     if found.evaluation is not None:
-        return Splits(found.train, found.evaluation, found.classes, found.evaluation_name, found.native_shape)
-    return split_training(found.train, found.classes, found.native_shape, holdout=holdout, seed=seed)
+        return Splits(
+            found.train, found.evaluation, found.classes, found.evaluation_name, found.native_shape, found.ignored
+        )
+    splits = split_training(found.train, found.classes, found.native_shape, holdout=holdout, seed=seed)
+    return splits._replace(ignored=found.ignored)
 
 
 def split_training(

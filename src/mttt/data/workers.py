@@ -14,13 +14,20 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _function: Callable[..., Any] | None = None  # what this process is a worker for
 
 
 def _begin(function: Callable[..., Any], parent: int) -> None:
     global _function
     _function = function
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the one that trains decides
+    # Ctrl-C, `timeout` and batch systems signal whole groups of processes. The process that trains decides what to do;
+    # workers leave its group, and forget what came while they started (SIG_IGN drops a signal that waits).
+    os.setpgid(0, 0)
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
     def end_with_parent() -> None:
         while os.getppid() == parent:
@@ -30,9 +37,16 @@ def _begin(function: Callable[..., Any], parent: int) -> None:
     threading.Thread(target=end_with_parent, daemon=True).start()
 
 
+def _nothing() -> None: ...
+
+
 def _call(*arguments: Any) -> Any:
     assert _function is not None
     return _function(*arguments)
+
+
+class WorkerLost(OSError):
+    """A worker process ended."""
 
 
 class Workers:
@@ -43,12 +57,17 @@ class Workers:
         context = multiprocessing.get_context("spawn")
         initargs = (function, os.getpid())
         self._pool = ProcessPoolExecutor(count, context, initializer=_begin, initargs=initargs)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # inherited, until `_begin`
+        try:
+            self._pool.submit(_nothing)  # starts all of them
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def __call__(self, *arguments: Any) -> Any:
         try:
             return self._pool.submit(_call, *arguments).result()
         except BrokenProcessPool as error:
-            raise OSError("a worker process ended; was it out of memory? Try fewer: --workers") from error
+            raise WorkerLost("a worker process ended; was it out of memory? Try fewer: --workers") from error
 
     def close(self) -> None:
         """End them."""

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array
 
-from mttt.data import Batch, Batches, DataSet, Problem, evaluation_batches
+from mttt.data import BadData, BadImage, Batch, Batches, DataSet, Problem, WorkerLost, evaluation_batches
 from mttt.outer.evaluate import Evaluation, evaluate
 from mttt.outer.interrupt import Interrupt, Interrupted
 from mttt.outer.state import NEVER, State
@@ -93,34 +93,40 @@ def train(training: Training, state: State, batches: Batches) -> Evaluation:
         evaluation, clock, running = None, _Clock(plan.batch_size), deque()
         step = int(state.step)
         training.observer.at(step)
-        while step < plan.steps:
-            with clock:
-                state, done = advance(state, next(batches))
-                step += 1
-                running.append(done)
-                if len(running) > 2:  # stay at most two steps ahead of the device
-                    running.popleft().block_until_ready()
-                last = step == plan.steps
-                log = last or step % plan.log_every == 0
-                evaluate_now = last or step % plan.evaluate_every == 0
-                stop = interrupt.requested  # asked once: a signal that comes later waits for the next step
-                save = last or step % plan.checkpoint_every == 0 or stop is not None
-                if log or evaluate_now or save:
-                    done.block_until_ready()
-            skipped.add(step, batches.problems)
-            training.observer.at(step)
-            if (log or evaluate_now or save) and (broken := int(state.broken)) != NEVER:
-                raise NotFinite(broken, checkpoints.latest())
-            if log:
-                training.write(_training_record(training, state, step, clock.take()))
-                state = state.reset_totals()
-            if evaluate_now:
-                evaluation = _evaluate(training, state, step, checkpoints.latest(), skipped)
-            if save:
+        try:
+            while step < plan.steps:
+                with clock:
+                    state, done = advance(state, next(batches))
+                    step += 1
+                    running.append(done)
+                    if len(running) > 2:  # stay at most two steps ahead of the device
+                        running.popleft().block_until_ready()
+                    last = step == plan.steps
+                    log = last or step % plan.log_every == 0
+                    evaluate_now = last or step % plan.evaluate_every == 0
+                    stop = interrupt.requested  # asked once: a signal that comes later waits for the next step
+                    save = last or step % plan.checkpoint_every == 0 or stop is not None
+                    if log or evaluate_now or save:
+                        done.block_until_ready()
+                skipped.add(step, batches.problems)
+                training.observer.at(step)
+                if (log or evaluate_now or save) and (broken := int(state.broken)) != NEVER:
+                    raise NotFinite(broken, checkpoints.latest())
+                if log:
+                    training.write(_training_record(training, state, step, clock.take()))
+                    state = state.reset_totals()
+                if evaluate_now:
+                    evaluation = _evaluate(training, state, step, checkpoints.latest(), skipped)
+                if save:
+                    run.metrics.flush()
+                    checkpoints.save(step, state, batches.get_state())
+                if stop is not None and not last:
+                    raise Interrupted(step, stop)
+        except (BadImage, WorkerLost):  # nothing that was learned so far is lost by it
+            if step > (checkpoints.latest() or 0) and int(state.broken) == NEVER:
                 run.metrics.flush()
                 checkpoints.save(step, state, batches.get_state())
-            if stop is not None and not last:
-                raise Interrupted(step, stop)
+            raise
         # Nothing was left to do if the run was killed after its last checkpoint and before its result.
         return evaluate_state(state, training.data, plan) if evaluation is None else evaluation
 
@@ -195,6 +201,8 @@ class _Skipped:
             if name not in self._known:
                 self._known.add(name)
                 self._training.write({"kind": "skipped", "step": step, "name": name, "reason": reason})
+        if len(self._known) >= len(self._training.data.train):
+            raise BadData(f"no image can be used; {len(self._known)} were skipped")
 
 
 class _Clock:

@@ -55,8 +55,9 @@ def outer_loss(
     if mixup:
         if key is None:
             raise ValueError(f"mixup={mixup} needs a key")
+        key, mixup_key = jax.random.split(key)
         partners = rows_before(batch) if partners is None else partners
-        shares = partner_shares(jnp.asarray(partners.weights), alpha=mixup, key=jax.random.fold_in(key, 0))
+        shares = partner_shares(jnp.asarray(partners.weights), alpha=mixup, key=mixup_key)
         pixels = blend(pixels, to_float(partners.images, dtype), shares)
         classes = model.head.bias.shape[0]
         own, other = (jax.nn.one_hot(each, classes) for each in (labels, jnp.asarray(partners.labels)))

@@ -32,7 +32,7 @@ def train_step(
     params, rest = eqx.partition(state.model, trainable(state.model))
     key = jax.random.fold_in(state.key, state.step)
 
-    images = jnp.sum(jnp.asarray(batch.weights))
+    images = jnp.maximum(jnp.sum(jnp.asarray(batch.weights)), 1)  # a batch may be all fillers
     partners = rows_before(batch) if mixup else None
 
     def gradient(part: tuple[Batch, Batch | None]):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from mttt.data import (
+    BadData,
     DataSet,
     OnError,
     Splits,
@@ -79,21 +80,36 @@ def _data_set(
         shape = (side, side, channels or stored)
     else:
         side = size or 224
-        fit = (ResizeShortSide(round(side * 256 / 224)), CentreCrop(side))
+        fit = (ResizeShortSide(_margin(side)), CentreCrop(side))
         shape = (side, side, channels or 3)
     return DataSet(
         View(splits.train, augment.build(side, fit), shape, on_error),
         View(splits.evaluation, fit, shape, on_error),
         splits.classes,
         splits.evaluation_name,
+        splits.ignored,
     )
+
+
+def fit_picture(data: Any, shape: tuple[int, int, int]) -> tuple[Transform, ...]:
+    """How a picture that somebody brings becomes what a model trained on `data` knows: as evaluation does it."""
+    side = shape[0]
+    return (ResizeShortSide(_margin(side) if isinstance(data, Pictures) else side), CentreCrop(side))
+
+
+def _margin(side: int) -> int:
+    """What the short side is scaled to before the middle is cut out: 256 for 224."""
+    return round(side * 256 / 224)
 
 
 def _there(path: str, what: str) -> Path:
     if not path:
         raise ValueError(f"--data.path is missing: {what}")
     if not (found := Path(path).expanduser()).exists():
-        raise ValueError(f"--data.path {path}: there is no such file or folder. It should be {what}")
+        raise ValueError(
+            f"--data.path {path}: there is no such file or folder here. It should be {what}; for a run, as seen from "
+            "where it was started"
+        )
     return found
 
 
@@ -214,10 +230,13 @@ class Pictures(ABC):
 
     def load(self) -> DataSet:
         path = _there(self.path, self._what)
-        if (kind := detect(path)) != (name := type(self).__name__.lower()) and (kind, name) != ("webdataset", "tar"):
-            kind = "tar" if kind == "webdataset" else kind
-            raise ValueError(f"{self.path} is of the kind {kind}: say --data {kind} --data.path {self.path}")
-        splits = self._splits(path)
+        try:
+            splits = self._splits(path)
+        except BadData:
+            kind = detect(path).replace("webdataset", "tar")
+            if kind == type(self).__name__.lower():
+                raise
+            raise ValueError(f"{self.path} is of the kind {kind}: say --data {kind} --data.path {self.path}") from None
         channels = 1 if self.gray else 3
         return _data_set(splits, self.augment, size=self.size, channels=channels, on_error=self.on_error)
 

@@ -4,10 +4,10 @@ import equinox as eqx
 import jax
 from jaxtyping import PRNGKeyArray
 
-from mttt.data import DataSet, training_batches
+from mttt.data import DataSet, describe, described, training_batches
 from mttt.models import ViT
 from mttt.outer import Evaluation, Observer, Plan, State, Training, self_check, train
-from mttt.recipes.codec import decode
+from mttt.recipes.codec import decode, differences
 from mttt.recipes.recipe import Recipe
 from mttt.runs import Run
 
@@ -44,10 +44,23 @@ def launch(recipe: Recipe, data: DataSet, run: Run, observer: Observer, *, worke
     return evaluation
 
 
-def load(run: Run) -> tuple[Recipe, DataSet, ViT]:
-    """The recipe, the data and the model of a run's newest checkpoint."""
+def check_data(run: Run, data: DataSet) -> None:
+    """Refuse other data than the run began with: labels may mean something else, and test images be known."""
+    if run.data is not None and (changed := differences(run.data, describe(data))):
+        raise ValueError(
+            f"the data of {run.path} are not what they were when it began, so its numbers would mean nothing:\n  "
+            + "\n  ".join(line.replace("asked for", "now") for line in changed)
+        )
+
+
+def load(run: Run, *, images: bool = True) -> tuple[Recipe, DataSet, ViT]:
+    """The recipe, the data and the model of a run's newest checkpoint. Without `images`, the data may be gone."""
     recipe: Recipe = decode(run.recipe)
-    data = recipe.data.load()
+    if images or run.data is None:
+        data = recipe.data.load()
+        check_data(run, data)
+    else:
+        data = described(run.data)
     like = initial_state(recipe, data, recipe.plan(data))
     with run.checkpoints() as checkpoints:
         step = checkpoints.latest()

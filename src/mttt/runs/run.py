@@ -42,13 +42,13 @@ class Run:
         self.figures = path / "figures"
 
     @classmethod
-    def create(cls, path: Path, recipe: dict[str, Any]) -> "Run":
-        """A new run. The directory appears with its recipe in it, or not at all."""
+    def create(cls, path: Path, recipe: dict[str, Any], data: dict[str, Any] | None = None) -> "Run":
+        """A new run, and what its data are. The directory appears with its recipe in it, or not at all."""
         if path.exists():
             raise RunError(f"{path} exists already")
         beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         beside.mkdir(parents=True)
-        write_json(beside / "recipe.json", {"recipe": recipe, "versions": versions()})
+        write_json(beside / "recipe.json", {"recipe": recipe, "versions": versions(), "data": data})
         try:
             beside.rename(path)
         except OSError as error:  # another process was faster
@@ -70,7 +70,7 @@ class Run:
         path = self.path / "recipe.json"
         try:
             header = json.loads(path.read_text(encoding="utf-8"))
-            return {"recipe": header["recipe"], "versions": header["versions"]}
+            return {"recipe": header["recipe"], "versions": header["versions"], "data": header.get("data")}
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise RunError(f"{path} is not the recipe of a run: {error}") from error
 
@@ -81,6 +81,11 @@ class Run:
     @property
     def versions(self) -> dict[str, str]:
         return self._header()["versions"]
+
+    @property
+    def data(self) -> dict[str, Any] | None:
+        """What the data were when the run began."""
+        return self._header()["data"]
 
     @property
     def result(self) -> dict[str, Any] | None:

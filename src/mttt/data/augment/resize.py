@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
-from mttt.data.picture import decode
+from mttt.data.picture import PIXEL_LIMIT, decode
 
 
 def scaled(image: Image.Image, size: tuple[int, int], box: tuple[int, int, int, int] | None = None) -> Image.Image:
@@ -53,6 +53,19 @@ class ResizeShortSide:
         check_sides(self, self.size)
 
     def __call__(self, image: Image.Image, rng: np.random.Generator) -> Image.Image:
+        if (strip := self._strip(*image.size)) is not None:
+            decode(image)
+            image = image.crop(strip)
         short = min(image.size)
         width, height = (max(1, round(side * self.size / short)) for side in image.size)
         return image if image.size == (width, height) else scaled(image, (width, height))
+
+    def _strip(self, width: int, height: int) -> tuple[int, int, int, int] | None:
+        """The middle of a strip so long that it would not fit the memory; None for all other pictures."""
+        short = min(width, height)
+        longest = max(1, short * PIXEL_LIMIT // (4 * self.size**2))
+        if max(width, height) <= longest:
+            return None
+        wide, high = min(width, longest), min(height, longest)
+        left, top = (width - wide) // 2, (height - high) // 2
+        return left, top, left + wide, top + high
