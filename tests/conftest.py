@@ -19,6 +19,13 @@ def float64():
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def programs_are_dropped():
+    """Every compiled program maps memory, and a process may have 65,530 maps: beyond, the next program crashes it."""
+    yield
+    jax.clear_caches()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def compilation_cache(tmp_path_factory):
     """Subprocesses that train the same model compile it once."""
