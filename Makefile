@@ -10,7 +10,7 @@ train: install
 	@$(BIN)/mttt train
 
 test: dev
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: dev
 	@$(BIN)/ruff format --check .
