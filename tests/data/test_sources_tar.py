@@ -215,3 +215,18 @@ def test_lists_that_took_long_are_kept_for_this_very_file(tmp_path, monkeypatch,
         file.write_bytes(b"broken")
     assert len(list_members(path)) == 12
     assert kept.exists()
+
+
+def test_shards_of_one_name_in_two_folders_are_told_apart(tmp_path):
+    for part in ("train", "val"):
+        (tmp_path / part).mkdir()
+        making.tar(tmp_path / part / "00000.tar", samples(4))
+    splits = find_tar(tmp_path)
+    assert splits.train.name(0).startswith("train/00000.tar ")
+    assert splits.evaluation.name(0).startswith("val/00000.tar ")
+
+
+def test_archives_packed_with_a_leading_dot_have_the_same_classes(tmp_path):
+    inner = {f"./{wnid}.tar": making.tar_bytes({f"{wnid}_1.JPEG": making.picture()}) for wnid in ("n01", "n02")}
+    making.tar(tmp_path / "ILSVRC2012_img_train.tar", inner)
+    assert find_tar(tmp_path).classes == ("n01", "n02")

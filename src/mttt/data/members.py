@@ -15,6 +15,7 @@ from jaxtyping import Int32, Int64
 from mttt.data.encoded import Encoded
 from mttt.data.errors import BadData, cannot_read
 from mttt.data.names import Names, printable
+from mttt.data.splits import name_of
 
 _BLOCK = 512
 _SLOW = 2.0  # seconds; an index that took longer is kept
@@ -53,7 +54,7 @@ class Members(Encoded):
         return data
 
     def name(self, index: int) -> str:
-        return f"{self.files[self.owners[index]].name} {printable(self.names[index])}"
+        return f"{name_of(self.files[self.owners[index]])} {printable(self.names[index])}"
 
     def sizes(self) -> Int64[np.ndarray, " n"]:
         return self._sizes

@@ -14,7 +14,7 @@ from mttt.data.encoded import Encoded
 from mttt.data.errors import BadData, cannot_read
 from mttt.data.labels import encode
 from mttt.data.shards import find_shards
-from mttt.data.splits import Found, Splits, make_splits
+from mttt.data.splits import Found, Splits, make_splits, name_of
 
 IMAGE_COLUMNS = ("image", "img", "picture", "photo", "jpg", "jpeg", "png")
 LABEL_COLUMNS = ("label", "fine_label", "labels", "class", "cls", "target", "category", "y")
@@ -57,7 +57,7 @@ class Parquet(Encoded):
 
     def name(self, index: int) -> str:
         group = self._group(index)
-        return f"{self.files[self.groups.file[group]].name} row {index - int(self.groups.first[group])}"
+        return f"{name_of(self.files[self.groups.file[group]])} row {index - int(self.groups.first[group])}"
 
     def read(self, index: int) -> bytes:
         group = self._group(index)

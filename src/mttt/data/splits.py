@@ -1,6 +1,7 @@
 """From what is found at a place to what a run trains and evaluates on."""
 
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 from mttt.data.errors import BadData
@@ -28,6 +29,11 @@ def split_in(file_name: str) -> str | None:
     """The split that a file's name speaks of, if any: imagenet-train-00017.tar is of train."""
     found = _WORD.search(file_name.lower())
     return _SPLITS[found[1]] if found else None
+
+
+def name_of(file: Path) -> str:
+    """A file's name in messages, with the folder of its split: train/00000.tar and val/00000.tar are two."""
+    return f"{file.parent.name}/{file.name}" if split_called(file.parent.name) else file.name
 
 
 class Found(NamedTuple):
