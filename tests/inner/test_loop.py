@@ -14,6 +14,7 @@ from catalogue import (
     BATCHINGS,
     DIM,
     LEARNERS,
+    NON_PARAMETRIC,
     OPTIMIZERS,
     PARAMETRIC,
     TASKS,
@@ -61,9 +62,12 @@ def test_every_product_runs(learner, task):
             assert all(bool(jnp.all(jnp.isfinite(a))) for a in eqx.filter_jit(answers)(parts, x))
 
 
-# One mini-batch is the full batch, and none is none: test_batching.py.
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize(("batching", "steps"), [("full", 0), ("full", 1), ("full", 3), ("mini", 3)])
+# One mini-batch is the full batch, and none is none: test_batching.py. A learner without weights takes no steps.
+CASES = [(learner, *way) for learner in PARAMETRIC for way in (("full", 1), ("full", 3), ("mini", 3))]
+CASES += [("mlp", "full", 0), ("zero-linear", "full", 0), *((learner, "full", 1) for learner in NON_PARAMETRIC)]
+
+
+@pytest.mark.parametrize(("learner", "batching", "steps"), CASES)
 @pytest.mark.parametrize("task", ["plain", "normalised"])
 def test_outer_gradient_is_the_finite_difference(float64, learner, batching, task, steps):
     parts, x = make(learner, task), tokens()

@@ -52,7 +52,7 @@ def test_bfloat16_tokens_are_mixed_in_bfloat16(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["mttt-linear", "mttt-mlp", "mttt-mlp-sgd3", "mttt-mlp-blocks", "linformer", "longformer", "soft", "hyena"]
+    "name", ["mttt-linear", "mttt-mlp", "mttt-mlp-sgd3", "mttt-mlp-blocks", "linformer", "soft", "hyena"]
 )
 def test_gradients_of_bfloat16(name):
     """Through bfloat16 tokens, and through bfloat16 parameters: close to float32, each in its own dtype."""
@@ -89,7 +89,7 @@ def test_vmap_is_a_loop_and_permuted_tokens_permute_the_output(name):
     assert (gap > 1e-3) if name in BY_POSITION else (gap < 1e-5)
 
 
-@pytest.mark.parametrize(("name", "batch"), [*((name, 64) for name in MIXERS), ("mttt-mlp", 256)])
+@pytest.mark.parametrize(("name", "batch"), [(name, 64) for name in MIXERS])
 def test_compiled_numbers_are_right(name, batch):
     """Jitted = unjitted = float64, output and gradient, at batches that threads share: compilers were wrong there."""
     mixer, x = make(name, 16, 2, n=16), tokens(16, 16, batch=(batch,))
