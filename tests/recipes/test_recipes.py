@@ -101,6 +101,13 @@ def test_pictures_stay_the_same_in_another_kind_of_file():
     assert (type(recipe.data), recipe.data.path, recipe.data.size) == (Tar, "x", 160)
     assert recipe.data.augment == expected.augment
     assert train.parse(["digits", "--data", "folder"])[1].recipe.data == Folder()
+    for words in (
+        ["--data", "folder"],
+        ["--data", "parquet", "--run", "nowhere"],
+    ):  # data bring a model that suits them
+        preset, arguments = train.parse(words)
+        assert preset == "folder"
+        assert arguments.recipe.model == PRESETS["folder"].recipe.model
 
 
 def test_loading_makes_views(tmp_path):

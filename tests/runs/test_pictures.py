@@ -123,3 +123,11 @@ def test_a_signal_to_all_processes_saves(reference, tmp_path):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM, err
     assert "Stopped and saved" in out
+
+
+def test_pictures_none_of_which_can_be_used_stop_the_run(reference, tmp_path):
+    make_pictures(tmp_path)
+    for path in (tmp_path / "pictures").glob("*/*.jpg"):
+        path.write_bytes(b"no picture")
+    _, err = mttt(*WORDS, "--log-every", "1", "--workers", "0", cwd=tmp_path, code=1)
+    assert "no training image can be used" in err

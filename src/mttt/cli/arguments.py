@@ -61,9 +61,7 @@ _PRESET_OF |= {"folder": "folder", "parquet": "folder", "tar": "folder"}
 
 
 def preset_for_data(words: list[str]) -> str | None:
-    """The preset for `--data KIND`, if it is there and no run is to be gone on with."""
-    if any(word == "--run" or word.startswith("--run=") for word in words):
-        return None
+    """The preset for `--data KIND`, if it is there."""
     for place, word in enumerate(words):
         if word == "--data" and place + 1 < len(words):
             return _PRESET_OF.get(words[place + 1])

@@ -19,7 +19,7 @@ from mttt.data import find_data
 from mttt.data.contact import contact_sheet
 from mttt.data.inspect import Progress as Say, Report, inspect
 from mttt.data.splits import Found
-from mttt.runs import write_json
+from mttt.runs import whole, write_json
 
 KINDS = {"inspect": "what is at a path: classes, counts, sizes, problems, and a sheet of pictures"}
 NAMES = {
@@ -90,7 +90,8 @@ def _draw(arguments: Arguments, found: Found, console: Console) -> None:
         return _say(console, f"No sheet of pictures: {path} exists already; name a file with --figure")
     if not os.access(path.parent, os.W_OK):
         return _say(console, "No sheet of pictures: this directory cannot be written to; name a file with --figure")
-    contact_sheet(found, str(arguments.path)).save(path, format="PNG")
+    with whole(path) as beside:
+        contact_sheet(found, str(arguments.path)).save(beside, format="PNG")
     return _say(console, f"Pictures: {path}")
 
 

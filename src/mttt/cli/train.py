@@ -57,10 +57,12 @@ def _description() -> str:
 def parse(words: list[str]) -> tuple[str | None, Arguments]:
     """The preset and the arguments. A run that exists and nothing else means: go on with that run's recipe."""
     preset, rest = take_preset(words)
-    preset = preset or preset_for_data(rest)
-    base = preset_recipe(preset)
-    if preset is None and (path := _run_word(rest)) is not None and (path / "recipe.json").is_file():
+    path = _run_word(rest)
+    if preset is None and path is not None and (path / "recipe.json").is_file():
         base = decode(Run.open(path).recipe)
+    else:
+        preset = preset or preset_for_data(rest)
+        base = preset_recipe(preset)
     base, rest = take_kinds(base, rest)
     arguments = tyro.cli(
         Arguments,

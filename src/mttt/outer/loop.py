@@ -108,11 +108,11 @@ def train(training: Training, state: State, batches: Batches) -> Evaluation:
                     save = last or step % plan.checkpoint_every == 0 or stop is not None
                     if log or evaluate_now or save:
                         done.block_until_ready()
-                skipped.add(step, batches.problems)
+                skipped.add(step, "train", batches.problems)
                 training.observer.at(step)
                 if (log or evaluate_now or save) and (broken := int(state.broken)) != NEVER:
                     raise NotFinite(broken, checkpoints.latest())
-                if log:
+                if log and float(state.totals.images):  # all of them may have been skipped
                     training.write(_training_record(training, state, step, clock.take()))
                     state = state.reset_totals()
                 if evaluate_now:
@@ -169,7 +169,7 @@ def _evaluate(training: Training, state: State, step: int, kept: int | None, ski
     evaluation = evaluate_state(state, training.data, training.plan)
     if not math.isfinite(evaluation.loss):
         raise NotFinite(step, kept)
-    skipped.add(step, evaluation.problems)
+    skipped.add(step, "evaluation", evaluation.problems)
     training.write(
         {
             "kind": "evaluation",
@@ -194,15 +194,16 @@ class _Skipped:
 
     def __init__(self, training: Training):
         self._training = training
-        self._known = {record["name"] for record in training.run.metrics.read("skipped")}
+        self._known = {(record["part"], record["name"]) for record in training.run.metrics.read("skipped")}
 
-    def add(self, step: int, problems: Iterable[Problem]) -> None:
+    def add(self, step: int, part: str, problems: Iterable[Problem]) -> None:
         for name, reason in problems:
-            if name not in self._known:
-                self._known.add(name)
-                self._training.write({"kind": "skipped", "step": step, "name": name, "reason": reason})
-        if len(self._known) >= len(self._training.data.train):
-            raise BadData(f"no image can be used; {len(self._known)} were skipped")
+            if (part, name) not in self._known:
+                self._known.add((part, name))
+                record = {"kind": "skipped", "step": step, "part": part, "name": name, "reason": reason}
+                self._training.write(record)
+        if sum(known == "train" for known, _ in self._known) == len(self._training.data.train):
+            raise BadData("no training image can be used: all were skipped")
 
 
 class _Clock:
