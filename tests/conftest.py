@@ -2,9 +2,10 @@
 
 import os
 
-# Tests wait for the compiler more than for anything else. LLVM's optimisations are for speed; the tests of the
-# compiler's numbers (`fully_optimised`) ask for them.
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0"
+# Tests wait for the compiler more than for anything else. LLVM's optimisations and XLA's newer way to emit fusions are
+# for speed, and take three quarters of that time; the tests of the compiler's numbers (`fully_optimised`) ask for them.
+_QUICK = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_QUICK}"
 
 import jax
 import pytest

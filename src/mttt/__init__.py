@@ -49,8 +49,10 @@ from mttt.models import (
     TINY as TINY,
     Block as Block,
     LearnedPositions as LearnedPositions,
+    LinearHead as LinearHead,
     SinCosPositions as SinCosPositions,
     Size as Size,
+    TanhHead as TanhHead,
     Traced as Traced,
     ViT as ViT,
 )

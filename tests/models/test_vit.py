@@ -10,6 +10,7 @@ import pytest
 
 import mttt
 from catalogue import MIXERS, build, fully_optimised, maker, relative_error, to_float64, ttt
+from mttt.models import LinearHead, Patches, TanhHead
 from mttt.models.embed import grid
 
 SIZE = mttt.Size(16, 3, 2)
@@ -70,6 +71,22 @@ def test_patches_are_cut_as_they_lie_in_the_image():
     identity = eqx.tree_at(lambda e: e.dense.weight, embed, jnp.eye(12))
     expected = [image[r : r + 2, c : c + 2].reshape(-1) for r in (0, 2, 4) for c in (0, 2)]
     np.testing.assert_array_equal(identity(jnp.asarray(image)), np.stack(expected))
+
+
+@pytest.mark.parametrize(("patch", "fan_in"), [(1, 3), (4, 48)])
+def test_embeddings_are_as_large_as_the_releases(patch, fan_in):
+    weight = Patches(patch, 3, 4096, key=jax.random.key(0)).dense.weight
+    assert float(weight.std()) == pytest.approx(fan_in**-0.5, rel=0.05)
+
+
+def test_heads():
+    features = jnp.ones((1, 64))
+    tanh, linear = (head(64, 10, key=jax.random.key(0)) for head in (TanhHead, LinearHead))
+    assert not tanh(features).any(), "the paper's head starts at zero"
+    assert linear(features).any()
+    half = eqx.tree_at(lambda h: h.logits.weight, tanh, jnp.eye(64, 10))
+    assert jnp.allclose(half(features), jnp.tanh(tanh.pre_logits(features))[:, :10])
+    assert make(head=LinearHead).classes == make().classes == 5
 
 
 def test_trace_has_the_losses_of_every_layer_head_and_step():
@@ -145,8 +162,8 @@ def test_the_scan_over_blocks_is_a_loop(float64):
         for layer in range(3):
             block = jax.tree.map(lambda a, layer=layer: a[layer] if eqx.is_array(a) else a, model.blocks)
             tokens = block(tokens).tokens
-        features = jnp.tanh(model.pre_logits(jnp.mean(model.norm(tokens), axis=0, keepdims=True)))
-        return model.head(features)[0]
+        features = jnp.tanh(model.head.pre_logits(jnp.mean(model.norm(tokens), axis=0, keepdims=True)))
+        return model.head.logits(features)[0]
 
     model, image = make(), images()
     assert relative_error(eqx.filter_jit(model)(image), by_hand(model, image)) < 1e-11

@@ -67,8 +67,8 @@ def test_only_kernels_decay_and_the_kernels_of_w0_are_among_them(model):
         ".blocks.mixer.merge.weight",
         ".blocks.mlp.up.weight",
         ".blocks.mlp.down.weight",
-        ".pre_logits.weight",
-        ".head.weight",
+        ".head.pre_logits.weight",
+        ".head.logits.weight",
     }
 
 
@@ -147,7 +147,7 @@ def test_what_is_frozen_stays_and_has_no_optimizer_state():
 
 
 def test_a_step_that_is_not_finite_is_remembered(model):
-    bad = eqx.tree_at(lambda m: m.head.bias, model, jnp.full(10, jnp.nan))
+    bad = eqx.tree_at(lambda m: m.head.logits.bias, model, jnp.full(10, jnp.nan))
     assert int(stepped(bad, optimizer(), batch()).broken) == 1
     assert int(stepped(model, optimizer(), batch()).broken) == NEVER
 

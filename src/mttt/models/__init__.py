@@ -6,6 +6,7 @@ from mttt.models.embed import (
     Patches as Patches,
     SinCosPositions as SinCosPositions,
 )
+from mttt.models.head import LinearHead as LinearHead, TanhHead as TanhHead
 from mttt.models.vit import (
     MICRO_L as MICRO_L,
     MICRO_M as MICRO_M,

@@ -10,8 +10,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from mttt.mixers import Mixer
 from mttt.models.block import Block
 from mttt.models.embed import LearnedPositions, Patches, SinCosPositions, grid
-from mttt.nn import Dense, LayerNorm
-from mttt.nn.dense import wide
+from mttt.models.head import LinearHead, TanhHead
+from mttt.nn import LayerNorm
+from mttt.nn.dense import lecun_normal, wide
 
 
 class Size(NamedTuple):
@@ -46,6 +47,13 @@ class MakePositions(Protocol):
     ) -> SinCosPositions | LearnedPositions: ...
 
 
+@runtime_checkable
+class MakeHead(Protocol):
+    """Draws a head; head classes are their own makers."""
+
+    def __call__(self, dim: int, classes: int, *, key: PRNGKeyArray) -> TanhHead | LinearHead: ...
+
+
 class Traced(NamedTuple):
     """Logits, and the inner losses of each layer and head at t = 0 … T (None for mixers without an inner loop)."""
 
@@ -54,7 +62,7 @@ class Traced(NamedTuple):
 
 
 class ViT(eqx.Module):
-    """Pre-LN blocks, final LN, mean over tokens, dense + tanh, and a head that starts at zero.
+    """Pre-LN blocks, final LN, mean over tokens, and a head.
 
     One image (height, width, channels) with values in [−1, 1] gives the logits of its classes. The image's dtype is the
     dtype of computation; parameters, statistics, inner loops and logits stay float32.
@@ -64,8 +72,7 @@ class ViT(eqx.Module):
     positions: SinCosPositions | LearnedPositions
     blocks: Block  # every array has a leading axis of depth
     norm: LayerNorm
-    pre_logits: Dense
-    head: Dense
+    head: TanhHead | LinearHead
     image_shape: tuple[int, int, int] = eqx.field(static=True)
     remat: bool = eqx.field(static=True)
 
@@ -78,6 +85,8 @@ class ViT(eqx.Module):
         patch: int,
         mixer: MakeMixer,
         positions: MakePositions = SinCosPositions,
+        embed_init: jax.nn.initializers.Initializer = lecun_normal,
+        head: MakeHead = TanhHead,
         remat: bool = False,
         key: PRNGKeyArray,
     ):
@@ -86,8 +95,8 @@ class ViT(eqx.Module):
         dim, depth, heads = size
         if depth < 1 or classes < 1:
             raise ValueError(f"depth={depth}, classes={classes}: a model needs at least one block and one class")
-        embed_key, position_key, blocks_key, pre_key, head_key = jax.random.split(key, 5)
-        self.embed = Patches(patch, channels, dim, key=embed_key)
+        embed_key, position_key, blocks_key, head_key = jax.random.split(key, 4)
+        self.embed = Patches(patch, channels, dim, key=embed_key, kernel_init=embed_init)
         self.positions = positions(*grid((height, width), patch), dim, key=position_key)
 
         def make_block(key: PRNGKeyArray) -> Block:
@@ -96,8 +105,7 @@ class ViT(eqx.Module):
 
         self.blocks = eqx.filter_vmap(make_block)(jax.random.split(blocks_key, depth))
         self.norm = LayerNorm(dim)
-        self.pre_logits = Dense(dim, dim, key=pre_key)
-        self.head = Dense(dim, classes, key=head_key, kernel_init=jax.nn.initializers.zeros)
+        self.head = head(dim, classes, key=head_key)
         self.image_shape = (height, width, channels)
         self.remat = remat
 
@@ -108,6 +116,10 @@ class ViT(eqx.Module):
     def trace(self, image: Float[Array, "h w c"], *, key: PRNGKeyArray | None = None) -> Traced:
         """Logits, and what the inner loops did."""
         return self._run(image, key, trace=True)
+
+    @property
+    def classes(self) -> int:
+        return self.head.logits.bias.shape[0]
 
     @property
     def depth(self) -> int:
@@ -129,4 +141,4 @@ class ViT(eqx.Module):
         keys = None if key is None else jax.random.split(key, self.depth)
         tokens, losses = jax.lax.scan(body, tokens, (arrays, keys))
         features = jnp.mean(wide(self.norm(tokens)), axis=0, keepdims=True)
-        return Traced(self.head(jnp.tanh(self.pre_logits(features)))[0], losses)
+        return Traced(self.head(features)[0], losses)

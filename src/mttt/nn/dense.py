@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+lecun_normal = jax.nn.initializers.lecun_normal()
 xavier_uniform = jax.nn.initializers.xavier_uniform()
 fan_in_uniform = jax.nn.initializers.variance_scaling(1.0, "fan_in", "uniform")
 fan_out_uniform = jax.nn.initializers.variance_scaling(1.0, "fan_out", "uniform")

@@ -59,7 +59,7 @@ def outer_loss(
         partners = rows_before(batch) if partners is None else partners
         shares = partner_shares(jnp.asarray(partners.weights), alpha=mixup, key=mixup_key)
         pixels = blend(pixels, to_float(partners.images, dtype), shares)
-        classes = model.head.bias.shape[0]
+        classes = model.classes
         own, other = (jax.nn.one_hot(each, classes) for each in (labels, jnp.asarray(partners.labels)))
         targets = blend(own, other, shares)
     logits = jax.vmap(lambda image: model(image, key=key))(pixels)

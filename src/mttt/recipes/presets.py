@@ -36,7 +36,13 @@ PRESETS: dict[str, Preset] = {
         Recipe(
             data=Digits(),
             # η = 8 learns in fewer epochs than the paper's η = 1: results/digits.md.
-            model=Model(size="micro-s", patch=1, positions="learned", mixer=MTTTMLP(optimizer=FixedRate(8.0))),
+            model=Model(
+                size="micro-s",
+                patch=1,
+                positions="learned",
+                embedding="xavier",
+                mixer=MTTTMLP(optimizer=FixedRate(8.0)),
+            ),
             optimizer=OuterAdam(rate=3e-3),
             epochs=30.0,
             batch_size=32,
@@ -48,7 +54,7 @@ PRESETS: dict[str, Preset] = {
     "fashion-patches": Preset(
         Recipe(
             data=Idx(),
-            model=Model(size="micro-m", patch=4, positions="sincos"),
+            model=Model(size="micro-m", patch=4, positions="sincos", head="linear"),
             epochs=2.0,
             batch_size=64,
             log_every=50,
@@ -58,7 +64,14 @@ PRESETS: dict[str, Preset] = {
     "fashion-pixels": Preset(
         Recipe(
             data=Idx(size=14),
-            model=Model(size="micro-s", patch=1, positions="learned", mixer=MTTTMLP(steps=4, batching="mini")),
+            model=Model(
+                size="micro-s",
+                patch=1,
+                positions="learned",
+                embedding="xavier",
+                head="linear",
+                mixer=MTTTMLP(steps=4, batching="mini"),
+            ),
             epochs=1.0,
             batch_size=64,
             log_every=50,
@@ -68,7 +81,7 @@ PRESETS: dict[str, Preset] = {
     "cifar10-patches": Preset(
         Recipe(
             data=Cifar10(augment=Augment(crop="pad", flip=True)),
-            model=Model(size="micro-m", patch=4, positions="sincos"),
+            model=Model(size="micro-m", patch=4, positions="sincos", head="linear"),
             epochs=2.0,
             batch_size=64,
             log_every=50,
@@ -78,7 +91,14 @@ PRESETS: dict[str, Preset] = {
     "cifar10-pixels": Preset(
         Recipe(
             data=Cifar10(size=16, augment=Augment(flip=True)),
-            model=Model(size="micro-s", patch=1, positions="learned", mixer=MTTTMLP(steps=4, batching="mini")),
+            model=Model(
+                size="micro-s",
+                patch=1,
+                positions="learned",
+                embedding="xavier",
+                head="linear",
+                mixer=MTTTMLP(steps=4, batching="mini"),
+            ),
             epochs=1.0,
             batch_size=64,
             log_every=50,
@@ -88,7 +108,7 @@ PRESETS: dict[str, Preset] = {
     "folder": Preset(
         Recipe(
             data=Folder(size=64, augment=Augment(crop="inception", flip=True)),
-            model=Model(size="micro-m", patch=8, positions="sincos"),
+            model=Model(size="micro-m", patch=8, positions="sincos", head="linear"),
             epochs=60.0,
             batch_size=32,
             evaluate_every=5.0,

@@ -9,8 +9,21 @@ import jax.numpy as jnp
 import optax
 
 from mttt.data import DataSet
-from mttt.models import MICRO_L, MICRO_M, MICRO_S, SMALL, TINY, LearnedPositions, SinCosPositions, Size, ViT
+from mttt.models import (
+    MICRO_L,
+    MICRO_M,
+    MICRO_S,
+    SMALL,
+    TINY,
+    LearnedPositions,
+    LinearHead,
+    SinCosPositions,
+    Size,
+    TanhHead,
+    ViT,
+)
 from mttt.models.embed import grid
+from mttt.nn.dense import lecun_normal, xavier_uniform
 from mttt.outer import Plan, outer_optimizer, schedule
 from mttt.recipes.check import fraction, not_negative, positive
 from mttt.recipes.data import Data, Digits
@@ -41,6 +54,10 @@ class Model:
     """side of a patch; 1 makes every pixel a token"""
     positions: Literal["sincos", "learned"] = "learned"
     """fixed 2-D sines and cosines, or learned vectors"""
+    embedding: Literal["lecun", "xavier"] = "lecun"
+    """how to draw the embedding of patches: the paper's, or smaller, so that pixels do not drown their positions"""
+    head: Literal["tanh", "linear"] = "tanh"
+    """tanh: the paper's, dense + tanh and a map that starts at zero; linear: a map alone, which learns sooner"""
     remat: bool = False
     """recompute each block in the backward pass: less memory, more time"""
     mixer: Mixer = field(default_factory=MTTTMLP)
@@ -63,6 +80,8 @@ class Model:
             patch=self.patch,
             mixer=self.mixer.build(rows * columns),
             positions=SinCosPositions if self.positions == "sincos" else LearnedPositions,
+            embed_init=lecun_normal if self.embedding == "lecun" else xavier_uniform,
+            head=TanhHead if self.head == "tanh" else LinearHead,
             remat=self.remat,
             key=key,
         )

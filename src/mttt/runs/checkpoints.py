@@ -16,7 +16,7 @@ def _is_key(leaf: Any) -> bool:
 
 
 def _named_arrays(tree: Any) -> dict[str, jax.Array]:
-    """Every array of a tree under its path, such as `.model.head.bias`."""
+    """Every array of a tree under its path, such as `.model.head.logits.bias`."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(eqx.filter(tree, eqx.is_array))
     return {jax.tree_util.keystr(path): jax.random.key_data(a) if _is_key(a) else a for path, a in leaves}
 
