@@ -19,7 +19,7 @@ BELOW = {
     "report": {"runs"},
     "recipes": {"outer", "models", "mixers", "inner", "nn", "data", "runs"},
     "bench": {"count", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
-    "studies": {"count", "recipes", "models", "mixers", "inner", "nn", "data"},
+    "studies": {"report", "bench", "count", "recipes", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
     "cli": {"bench", "studies", "recipes", "report", "outer", "mixers", "data", "runs"},
 }
 # Files beside the rooms: what Python and packaging want there.

@@ -9,7 +9,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from mttt.runs import Record
 
 
-def _numbers(record: Record) -> str:
+def numbers(record: Record) -> str:
+    """What a record says, for people."""
     parts = [f"loss {record['loss']:.4f}", f"accuracy {record['accuracy']:6.1%}"]
     if record["images_per_second"] is not None:
         parts.append(f"{record['images_per_second']:.0f} images/s")
@@ -20,7 +21,8 @@ def _skipped(record: Record) -> str:
     return f"skipped {record['name']}: {record['reason']}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Hours, minutes, seconds."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}"
@@ -53,7 +55,7 @@ class Lines:
         kind = self.evaluation_name if record["kind"] == "evaluation" else "train"
         head = f"step {step:>{len(str(self.steps))}}/{self.steps}  epoch {record['epoch']:6.2f}"
         self.console.print(
-            f"{head}  {kind:5}  {_numbers(record)}  ETA {_duration(left)}", soft_wrap=True, highlight=False
+            f"{head}  {kind:5}  {numbers(record)}  ETA {duration(left)}", soft_wrap=True, highlight=False
         )
 
 
@@ -88,11 +90,11 @@ class Bar:
 
     def record(self, record: Record) -> None:
         if record["kind"] == "train":
-            self.progress.update(self.task, numbers=_numbers(record))
+            self.progress.update(self.task, numbers=numbers(record))
         elif record["kind"] == "skipped":
             self.progress.console.print(_skipped(record), highlight=False, markup=False)
         else:
-            line = f"epoch {record['epoch']:6.2f}  {self.evaluation_name}  {_numbers(record)}"
+            line = f"epoch {record['epoch']:6.2f}  {self.evaluation_name}  {numbers(record)}"
             self.progress.console.print(line, highlight=False)
 
 

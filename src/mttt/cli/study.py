@@ -1,91 +1,163 @@
 """mttt study"""
 
+import json as json_format
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import tyro
 from rich.console import Console
-from rich.table import Table
 
-from mttt.cli.arguments import check_file, unknown
-from mttt.runs import versions, write_json
-from mttt.studies import Row, costs
+from mttt.cli.arguments import UsageError, check_file, refusing, unknown
+from mttt.cli.costs import show_costs
+from mttt.cli.grid import watch
+from mttt.outer import Interrupted
+from mttt.recipes.check import positive
+from mttt.runs import write_json
+from mttt.studies import (
+    ALL_ROWS,
+    SCALES,
+    STUDIES,
+    Place,
+    Row,
+    find,
+    jobs_of,
+    measure_lengths,
+    run_grid,
+    write_claims,
+    write_report,
+)
+from mttt.studies.trial import try_rows
 
-KINDS = {"costs": "parameters and FLOPs of every row of tables 1 and 3"}
-TITLES = {1: "Table 1: ImageNet from patches, n = 196", 3: "Table 3: ImageNet from raw pixels, n = 50,176"}
+KINDS = {
+    "costs": "parameters and FLOPs of every row of tables 1 and 3; nothing is trained",
+    **{name: study.about for name, study in STUDIES.items()},
+    "claims": "all of the above but costs, and a verdict for each of the paper's claims",
+}
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Costs:
     """Count parameters and FLOPs of every row of the paper's tables 1 and 3. Nothing is trained or run."""
 
     json: Path | None = None
     """write all numbers to this file"""
 
 
+@dataclass(frozen=True)
+class Grid:
+    """Train every row with every seed, then write the report. What is done is not done again; Ctrl-C saves."""
+
+    scale: Literal["small", "paper"] = "small"
+    """small: Fashion-MNIST, one night on two cores for everything; paper: ImageNet, the exact recipe"""
+    seeds: int = 3
+    """how many: 0, 1, …"""
+    only: tuple[str, ...] = ()
+    """only these rows (of several machines, each can take some: the directories merge by copying)"""
+    out: Path | None = None
+    """directory of runs and reports (default: studies/SCALE)"""
+    data: str | None = None
+    """where the images are, if they are not found: IDX files for small, a folder of ImageNet for paper"""
+    report: bool = False
+    """train nothing; write the report of the runs that are there"""
+    trial: bool = False
+    """one step of every row on noise instead: does it fit this machine?"""
+
+
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
     if not words or words[0] in ("-h", "--help"):
-        console.print("usage: mttt study WHAT …\n\n" + "\n".join(f"  {k}  {v}" for k, v in KINDS.items()))
-        console.print("\nmttt study costs --help tells more.", highlight=False)
+        width = max(map(len, KINDS))
+        console.print("usage: mttt study WHAT …\n\n" + "\n".join(f"  {k:{width}}  {v}" for k, v in KINDS.items()))
+        console.print("\nmttt study WHAT --help tells more.", highlight=False)
         return 0 if words else 2
     if words[0] not in KINDS:
         raise unknown("study", words[0], list(KINDS))
-    arguments = tyro.cli(Arguments, args=words[1:], prog=f"mttt study {words[0]}")
+    prog = f"mttt study {words[0]}"
+    if words[0] == "costs":
+        return _costs(tyro.cli(Costs, args=words[1:], prog=prog), console)
+    return _grid(words[0], tyro.cli(Grid, args=words[1:], prog=prog), " ".join(["mttt study", *words]), console)
+
+
+def _costs(arguments: Costs, console: Console) -> int:
     if arguments.json is not None:
         check_file(arguments.json)
-    numbers = {"costs": _costs}[words[0]](console)
+    numbers = show_costs(console)
     if arguments.json is not None:
         write_json(arguments.json, numbers)
-        console.print(f"Numbers: {arguments.json}", highlight=False, soft_wrap=True)
+        _say(console, f"Numbers: {arguments.json}")
     return 0
 
 
-def _costs(console: Console) -> dict[str, Any]:
-    with console.status("starting") as status:
-        say: Callable[[str], None] = lambda words: status.update(words)  # noqa: E731
-        rows = costs(say=say)
-    notes: list[str] = []
-    for table in dict.fromkeys(row.table for row in rows):
-        console.print(_table(TITLES[table], [row for row in rows if row.table == table], notes))
-    apart = max(abs(row.flops_analytic / row.flops_xla - 1) for row in rows)
-    console.print(
-        "Millions of parameters, without and with positions. FLOPs of a forward pass, of one image more in a batch, by "
-        "XLA and by formulas; × is relative to linear attention with identity map, in table 3 that of ViT-Tiny. "
-        f"The two counts differ by {apart:.1%} at most.",
-        highlight=False,
-    )
-    for number, note in enumerate(notes, 1):
-        console.print(f"[{number}] {note}", highlight=False, markup=False)
-    return {"rows": [row.json() for row in rows], "versions": versions()}
+def _grid(name: str, arguments: Grid, command: str, console: Console) -> int:
+    with refusing():
+        positive(seeds=arguments.seeds)
+    rows = _rows(name, arguments.only)
+    scale = SCALES[arguments.scale]
+    if arguments.trial:
+        _say(console, f"One step of each row on two images of noise, {scale.name} scale: {scale.about}.")
+        for trial in try_rows(scale, _that_fit(rows, scale.name, console)):
+            _say(console, f"  {trial.row.name:36} loss {trial.loss:.4f}  {trial.seconds:.0f} s with compiling")
+        return 0
+    directory = arguments.out or Path("studies") / arguments.scale
+    place = Place(scale, directory, arguments.data)
+    left = False
+    if not arguments.report:
+        jobs = jobs_of(_that_fit(rows, scale.name, console), arguments.seeds)
+        try:
+            with refusing(), watch(console) as watcher:
+                left = bool(run_grid(place, jobs, watcher))
+                if name == "claims" and not arguments.only:
+                    _lengths(directory, watcher.say)
+        except Interrupted as stopped:
+            _say(console, "\nStopped and saved. The same command goes on.")
+            return 128 + stopped.signal_number
+    with refusing():
+        findings = find(place, arguments.seeds, _known_lengths(directory), command)
+        if not any(measured.accuracies for measured in findings.evidence.rows.values()):
+            raise UsageError(f"{directory} has no finished run yet; without --report they are trained")
+        for study in STUDIES.values():
+            if name in ("claims", study.name) and findings.rows(study):
+                _say(console, f"Report: {write_report(findings, study, directory / study.name)}")
+        if name == "claims":
+            _say(console, f"Report: {write_claims(findings, directory / 'claims')}")
+            for claim in findings.claims:
+                _say(console, f"  {claim.number:2}. {claim.text}: {claim.verdict}")
+    if left:
+        _say(console, "Some runs are being trained by another process; the same command goes on when it is done.")
+    return 0
 
 
-def _times(ratio: float) -> str:
-    return f"{ratio:.2f}×" if ratio < 10 else f"{ratio:.0f}×"
+def _rows(name: str, only: tuple[str, ...]) -> tuple[Row, ...]:
+    rows = ALL_ROWS if name == "claims" else STUDIES[name].rows
+    known = {row.name: row for row in rows}
+    for word in only:
+        if word not in known:
+            raise unknown("row", word, list(known))
+    return tuple(row for row in rows if not only or row.name in only)
 
 
-def _table(title: str, rows: list[Row], notes: list[str]) -> Table:
-    """Rows, each beside the paper's figures. Its notes are numbered and added to the others."""
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), title_style="bold")
-    table.add_column("ViT", no_wrap=True)
-    table.add_column("layer", overflow="fold")
-    for name in ("params\nM", "with\npos.", "paper\nM", "GFLOP\nXLA", "×\nXLA", "×\nform.", "×\npaper"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        if row.note and row.note not in notes:
-            notes.append(row.note)
-        mark = f" [{notes.index(row.note) + 1}]" if row.note else ""
-        table.add_row(
-            row.size.title(),
-            (row.layer + mark).replace("[", r"\["),
-            f"{row.parameters_without_positions / 1e6:.1f}",
-            f"{row.parameters / 1e6:.1f}",
-            f"{row.paper_parameters:.1f}",
-            f"{row.flops_xla / 1e9:,.1f}",
-            _times(row.relative_xla),
-            _times(row.relative_analytic),
-            f"{row.paper_relative_flops:.1f}×" if row.paper_relative_flops < 10 else f"{row.paper_relative_flops:.0f}×",
-        )
-    return table
+def _that_fit(rows: tuple[Row, ...], scale: str, console: Console) -> tuple[Row, ...]:
+    """At the paper's n = 50,176 an attention matrix has 2.5 billion numbers a head; the paper leaves it out, too."""
+    too_large = [row for row in rows if scale == "paper" and row.name == "pixels-self-attention"]
+    if too_large:
+        _say(console, "Left out, as in the paper: self-attention from 50,176 pixels does not fit in memory.")
+    return tuple(row for row in rows if row not in too_large)
+
+
+def _lengths(directory: Path, say: Callable[[str], None]) -> None:
+    """Claim 10 needs no training; measured once."""
+    path = directory / "lengths.json"
+    if not path.is_file():
+        say("measuring time and memory against n")
+        write_json(path, measure_lengths(say=say))
+
+
+def _known_lengths(directory: Path) -> dict | None:
+    path = directory / "lengths.json"
+    return json_format.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

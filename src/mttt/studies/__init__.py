@@ -1,3 +1,14 @@
-"""The paper's tables, with its own numbers beside ours."""
+"""The paper's tables and figures, with its own numbers beside ours."""
 
-from mttt.studies.costs import Row as Row, costs as costs
+from mttt.studies.costs import Cost as Cost, costs as costs
+from mttt.studies.grid import Job as Job, Place as Place, Watcher as Watcher, jobs_of as jobs_of, run_grid as run_grid
+from mttt.studies.lengths import measure_lengths as measure_lengths
+from mttt.studies.reports import (
+    ALL_ROWS as ALL_ROWS,
+    STUDIES as STUDIES,
+    find as find,
+    write_claims as write_claims,
+    write_report as write_report,
+)
+from mttt.studies.row import Row as Row, Study as Study
+from mttt.studies.scale import SCALES as SCALES

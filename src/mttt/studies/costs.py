@@ -68,7 +68,7 @@ IMAGES = {1: Images(224, 16), 3: Images(224, 1)}
 
 
 @dataclass(frozen=True)
-class Row:
+class Cost:
     """A row of a table: ours, and what the paper printed. Ours are numbers; the paper's parameters are in millions."""
 
     layer: str
@@ -146,7 +146,7 @@ def costs(
     images: dict[int, Images] | None = None,
     sizes: dict[str, Size] | None = None,
     say: Callable[[str], None] = lambda words: None,
-) -> list[Row]:
+) -> list[Cost]:
     """Every row, counted. `images` and `sizes` may be others than the paper's."""
     images, sizes = images or IMAGES, sizes or SIZES
     ends: dict[tuple[int, str], float] = {}
@@ -166,7 +166,7 @@ def costs(
         base = bases[row.table]
         everything, without = parameters(LAYERS[row.layer], sizes[row.size], images[row.table])
         rows.append(
-            Row(
+            Cost(
                 layer=row.layer,
                 table=row.table,
                 size=row.size,

@@ -1,6 +1,9 @@
 """The numbers of the paper: tables 1 and 3 of "Learning to (Learn at Test Time)" (Sun et al., 2023)."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
+
+from mttt.studies.row import Row
 
 
 class Printed(NamedTuple):
@@ -38,3 +41,10 @@ PRINTED = (
     Printed(3, "small", "Linear attention (Katharopoulos et al.)", 54.4, 21.8, 3.9),
     Printed(3, "small", "Linear attention, identity map", 55.7, 21.8, 3.9),
 )
+
+
+def accuracies(table: int, rows: Iterable[Row]) -> dict[str, float]:
+    """What a table prints for rows of ours, by their names."""
+    printed = {(each.layer, each.size): each.accuracy for each in PRINTED if each.table == table}
+    found = {row.name: printed[row.label, row.size] for row in rows}
+    return {name: accuracy for name, accuracy in found.items() if accuracy is not None}

@@ -1,0 +1,257 @@
+"""The paper's claims, and two that later work raises, each with a verdict from the runs."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any
+
+from mttt.studies import controls, figure1, table1, table2, table3
+from mttt.studies.measured import Measured
+from mttt.studies.row import Row
+from mttt.studies.statistics import Part, Verdict, above, all_of, below, counted, within
+
+MATCH = 1.0  # percentage points: rows that differ by less are said to match
+HELP = 0.5  # percentage points: a gain of less is said not to help
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed, and what the runs say to it."""
+
+    number: int
+    text: str
+    parts: tuple[Part, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        return all_of(self.parts)
+
+    def json(self) -> dict[str, Any]:
+        """The claim, for programs."""
+        return {
+            "number": self.number,
+            "claim": self.text,
+            "verdict": self.verdict,
+            "statistics": [asdict(part) for part in self.parts],
+        }
+
+
+class Evidence:
+    """The measured rows, and differences of theirs over seeds."""
+
+    def __init__(self, rows: dict[str, Measured], lengths: dict[str, Any] | None):
+        self.rows, self.lengths = rows, lengths
+
+    def of(self, row: Row) -> dict[int, float]:
+        """Accuracies by seed."""
+        measured = self.rows.get(row.name)
+        return measured.accuracies if measured else {}
+
+    def each(self, score: Callable[..., float], *rows: Row) -> list[float]:
+        """A score of several rows' accuracies, for every seed that all of them have."""
+        accuracies = [self.of(row) for row in rows]
+        seeds = set.intersection(*map(set, accuracies))
+        return [score(*(each[seed] for each in accuracies)) for seed in sorted(seeds)]
+
+    def gain(self, better: Row, other: Row) -> list[float]:
+        """Percentage points of one row over another."""
+        return self.each(lambda a, b: a - b, better, other)
+
+    def best_of(self, rows: list[Row]) -> Row:
+        """The row with the highest mean."""
+        return max(rows, key=lambda row: sum(self.of(row).values()) / max(len(self.of(row)), 1))
+
+
+def claims(evidence: Evidence) -> list[Claim]:
+    """All twelve."""
+    return [claim(evidence) for claim in CLAIMS]
+
+
+def _matches(e: Evidence) -> Claim:
+    return Claim(
+        1,
+        "MTTT-Linear matches identity linear attention",
+        (
+            within(
+                "patches: MTTT-Linear − linear attention", e.gain(table1.MTTT_LINEAR, table1.LINEAR_ATTENTION), MATCH
+            ),
+            within(
+                "pixels: MTTT-Linear − linear attention", e.gain(table3.MTTT_LINEAR, table3.LINEAR_ATTENTION), MATCH
+            ),
+        ),
+    )
+
+
+def _mlp(e: Evidence) -> Claim:
+    rows = (table3.MTTT_MLP, table3.MTTT_LINEAR, table1.MTTT_MLP, table1.MTTT_LINEAR)
+    return Claim(
+        2,
+        "MTTT-MLP beats MTTT-Linear, by more on pixels than on patches",
+        (
+            above("patches: MTTT-MLP − MTTT-Linear", e.gain(table1.MTTT_MLP, table1.MTTT_LINEAR)),
+            above("pixels: MTTT-MLP − MTTT-Linear", e.gain(table3.MTTT_MLP, table3.MTTT_LINEAR)),
+            above("gain on pixels − gain on patches", e.each(lambda a, b, c, d: (a - b) - (c - d), *rows)),
+        ),
+    )
+
+
+def _sgd_pixels(e: Evidence) -> Claim:
+    return Claim(
+        3,
+        "SGD with T = 4 beats T = 1 on pixels at equal FLOPs",
+        (above("pixels: SGD T = 4 − T = 1", e.gain(table3.SGD, table3.MTTT_MLP)), _equal_flops(e)),
+    )
+
+
+def _equal_flops(e: Evidence) -> Part:
+    text = "FLOPs of SGD T = 4 over those of T = 1"
+    one, four = e.rows.get(table3.MTTT_MLP.name), e.rows.get(table3.SGD.name)
+    if one is None or four is None:
+        return counted(text, "not measured", "")
+    ratio = four.flops / one.flops
+    return counted(f"{text}: {ratio:.3f}", "holds" if ratio < 1.02 else "does not hold", "count, at most 1.02")
+
+
+def _sgd_patches(e: Evidence) -> Claim:
+    return Claim(
+        4,
+        "SGD does not help on patches",
+        (below("patches: SGD T = 4 − T = 1", e.gain(figure1.SGD4, table1.MTTT_MLP), HELP),),
+    )
+
+
+def _more_steps(e: Evidence) -> Claim:
+    return Claim(
+        5,
+        "More full-batch steps help up to about T = 4",
+        (
+            above("T = 2 − T = 1", e.gain(figure1.FULL2, table1.MTTT_MLP)),
+            above("T = 4 − T = 1", e.gain(figure1.FULL4, table1.MTTT_MLP)),
+            below("T = 6 − T = 4", e.gain(figure1.FULL6, figure1.FULL4), HELP),
+        ),
+    )
+
+
+def _ablation(e: Evidence) -> Claim:
+    rows = (table2.NEITHER, table2.TRAINED, table2.NORM, table2.BOTH)
+    return Claim(
+        6,
+        "Decoder LN and trained W₀ both help, most together",
+        (
+            above("Decoder LN, mean of both W₀", e.each(lambda n, w, d, b: (d + b - n - w) / 2, *rows)),
+            above("trained W₀, mean with and without LN", e.each(lambda n, w, d, b: (w + b - n - d) / 2, *rows)),
+            above("both − the better of one alone", e.each(lambda n, w, d, b: b - max(w, d), *rows)),
+        ),
+    )
+
+
+def _monotone(e: Evidence) -> Claim:
+    return Claim(
+        7,
+        "The inner loss falls monotonically with t in every layer throughout training",
+        tuple(_falls(e, row) for row in (figure1.FULL4, table3.SGD)),
+    )
+
+
+def _falls(e: Evidence, row: Row) -> Part:
+    measured = e.rows.get(row.name)
+    name = f"{row.look}: {row.label}"
+    if measured is None or not measured.curves:
+        return counted(name, "not measured", "")
+    steps = [
+        (later < earlier)
+        for curve in measured.curves.values()
+        for record in curve
+        for layer in record["inner_losses"]
+        for earlier, later in pairwise(layer)
+    ]
+    text = f"{name}: falls in {sum(steps)} of {len(steps)} steps"
+    return counted(text, "holds" if all(steps) else "does not hold", "count over layers, t, evaluations and seeds")
+
+
+def _small_model(e: Evidence) -> Claim:
+    small = table3.SMALL_LINEAR_ATTENTION
+    return Claim(
+        8,
+        "MTTT-MLP at Tiny beats linear attention at Small on pixels",
+        (
+            above("MTTT-MLP, Tiny − linear attention, Small", e.gain(table3.MTTT_MLP, small)),
+            above("MTTT-MLP SGD T = 4, Tiny − linear attention, Small", e.gain(table3.SGD, small)),
+        ),
+    )
+
+
+def _attention(e: Evidence) -> Claim:
+    # Longformer's window is wider than these images: it is self-attention.
+    others = [row for row in table1.TABLE1.rows if row not in (table1.ATTENTION, table1.LONGFORMER)]
+    best = e.best_of(others)
+    return Claim(
+        9,
+        "Self-attention is best on patches",
+        (above(f"self-attention − {best.label}, the best of the others", e.gain(table1.ATTENTION, best)),),
+    )
+
+
+def _growth(e: Evidence) -> Claim:
+    text = "Time and memory grow linearly in n for parametric learners, quadratically for kernels"
+    if e.lengths is None:
+        return Claim(10, text, (counted("slopes", "not measured", ""),))
+    parts = []
+    for name, layer in e.lengths["layers"].items():
+        power = 2 if layer["kind"] == "kernel" else 1
+        right = all(abs(layer[what] - power) <= 0.25 for what in ("time_slope", "memory_slope"))
+        parts.append(
+            counted(
+                f"{name}: n^{layer['time_slope']:.2f} in time, n^{layer['memory_slope']:.2f} in memory",
+                "holds" if right else "does not hold",
+                f"slopes from n = {e.lengths['lengths'][0]} to {e.lengths['lengths'][-1]}, {power} ± 0.25",
+            )
+        )
+    return Claim(10, text, tuple(parts))
+
+
+def _other_steps(e: Evidence) -> Claim:
+    return Claim(
+        11,
+        "Learning at test time matters to a trained model: with another T than it was trained with, it is worse",
+        tuple(part for row, own in ((table1.MTTT_MLP, 1), (figure1.FULL4, 4)) for part in _worse(e, row, own)),
+    )
+
+
+def _worse(e: Evidence, row: Row, own: int) -> list[Part]:
+    measured = e.rows.get(row.name)
+    probes = measured.probes if measured else {}
+    parts = []
+    for other in row.probe:
+        if other != own:
+            both = [probe for probe in probes.values() if own in probe and other in probe]
+            gains = [100 * (probe[own]["accuracy"] - probe[other]["accuracy"]) for probe in both]
+            parts.append(above(f"trained with T = {own}: evaluated with it − with T = {other}", gains))
+    return parts
+
+
+def _direction(e: Evidence) -> Claim:
+    return Claim(
+        12,
+        "Descent in the inner loop is better than ascent and than no step: it is learning that matters",
+        (
+            above("descent − ascent, each trained so", e.gain(table1.MTTT_MLP, controls.ASCENT)),
+            above("descent − no step (T = 0), each trained so", e.gain(table1.MTTT_MLP, controls.NO_STEPS)),
+        ),
+    )
+
+
+CLAIMS = (
+    _matches,
+    _mlp,
+    _sgd_pixels,
+    _sgd_patches,
+    _more_steps,
+    _ablation,
+    _monotone,
+    _small_model,
+    _attention,
+    _growth,
+    _other_steps,
+    _direction,
+)

@@ -1,0 +1,21 @@
+"""Two controls that later work calls for: no learning at test time, and learning in the wrong direction.
+
+mttt study controls
+"""
+
+from mttt.recipes.inner import FixedRate
+from mttt.recipes.mixers import MTTTMLP
+from mttt.studies.row import Row, Study
+from mttt.studies.table1 import MTTT_MLP
+
+NO_STEPS = Row("mttt-mlp-t0", "MTTT-MLP T=0", MTTTMLP(steps=0))
+ASCENT = Row("mttt-mlp-ascent", "MTTT-MLP, ascent (η = −1)", MTTTMLP(optimizer=FixedRate(-1.0)), probe=(0, 1))
+
+CONTROLS = Study(
+    "controls",
+    "Controls: no learning, and learning upwards",
+    "MTTT-MLP trained without inner steps, and with gradient ascent in the inner loop",
+    (NO_STEPS, MTTT_MLP, ASCENT),
+    {"mttt-mlp": 74.6},
+    base="mttt-mlp",
+)

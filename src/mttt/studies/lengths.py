@@ -1,0 +1,59 @@
+"""Time and memory of one layer against the number of tokens: linear for parametric learners, quadratic for kernels."""
+
+from collections.abc import Callable
+from math import log
+from typing import Any
+
+from mttt.bench.layers import Contestant, Shape
+from mttt.bench.measure import interleave, machine
+from mttt.recipes.mixers import MTTTMLP, Attention, IdentityLinearAttention, Kernel, Mixer, MTTTLinear
+
+LENGTHS = (1024, 2048, 4096, 8192)
+DIM, HEADS = 64, 2
+PARAMETRIC: dict[str, Mixer] = {
+    "linear-attention": IdentityLinearAttention(),
+    "mttt-linear": MTTTLinear(),
+    "mttt-mlp": MTTTMLP(),
+    "mttt-mlp-sgd4": MTTTMLP(steps=4, batching="mini"),
+}
+KERNELS: dict[str, Mixer] = {"self-attention": Attention(), "gaussian-kernel": Kernel()}
+
+
+def measure_lengths(
+    lengths: tuple[int, ...] = LENGTHS,
+    layers: dict[str, Mixer] = PARAMETRIC | KERNELS,
+    *,
+    repeats: int = 5,
+    say: Callable[[str], None] = lambda words: None,
+) -> dict[str, Any]:
+    """Milliseconds and temporary bytes of forward + backward at each length, and their slopes in log-log."""
+    times: dict[str, list[float]] = {name: [] for name in layers}
+    memory: dict[str, list[int]] = {name: [] for name in layers}
+    for n in lengths:
+        say(f"n = {n}")
+        contestants = {name: Contestant(mixer.build(n), Shape(1, n, DIM, HEADS)) for name, mixer in layers.items()}
+        measured = interleave({name: one.runs()[1] for name, one in contestants.items()}, repeats)
+        for name, one in contestants.items():
+            times[name].append(1e3 * min(measured[name]))
+            memory[name].append(one.temp_bytes)
+    return {
+        "lengths": list(lengths),
+        "dim": DIM,
+        "heads": HEADS,
+        "layers": {
+            name: {
+                "kind": "kernel" if name in KERNELS else "parametric",
+                "step_ms": times[name],
+                "temp_bytes": memory[name],
+                "time_slope": slope(lengths, times[name]),
+                "memory_slope": slope(lengths, memory[name]),
+            }
+            for name in layers
+        },
+        **machine(),
+    }
+
+
+def slope(lengths: tuple[int, ...], values: list[float] | list[int]) -> float:
+    """The power of n that the values grow with, from the shortest length to the longest."""
+    return log(values[-1] / values[0]) / log(lengths[-1] / lengths[0])

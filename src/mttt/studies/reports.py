@@ -1,0 +1,255 @@
+"""A report for each study: tables and pictures of what was measured, the paper's figures beside them, and verdicts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mttt.report import Page, Picture, Section, Table, plots
+from mttt.runs import versions, write_json
+from mttt.studies import controls, figure1, table1, table2, table3
+from mttt.studies.claims import Claim, Evidence, claims
+from mttt.studies.grid import Place
+from mttt.studies.measured import Measured, measure, relative_time
+from mttt.studies.row import Row, Study
+from mttt.studies.statistics import Part
+
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (table1.TABLE1, table2.TABLE2, table3.TABLE3, figure1.LEFT, figure1.RIGHT, controls.CONTROLS)
+}
+ALL_ROWS: tuple[Row, ...] = tuple({row.name: row for study in STUDIES.values() for row in study.rows}.values())
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that reports are made of."""
+
+    place: Place
+    seeds: int
+    evidence: Evidence
+    claims: list[Claim]
+    command: str
+
+    def rows(self, study: Study) -> list[Measured]:
+        """The rows of a study that have a run."""
+        found = (self.evidence.rows[row.name] for row in study.rows)
+        return [measured for measured in found if measured.accuracies]
+
+    def base(self, study: Study) -> Measured:
+        """What a study's FLOPs and times are relative to."""
+        return self.evidence.rows[study.base]
+
+
+def find(place: Place, seeds: int, lengths: dict[str, Any] | None, command: str) -> Findings:
+    """Read the runs that are there, and judge."""
+    evidence = Evidence(measure(place, ALL_ROWS, seeds), lengths)
+    return Findings(place, seeds, evidence, claims(evidence), command)
+
+
+# Which claims a study has something to say to.
+CLAIMS_OF = {
+    "table1": (1, 2, 9),
+    "table2": (6,),
+    "table3": (1, 2, 3, 8),
+    "figure1-left": (4, 5),
+    "figure1-right": (7,),
+    "controls": (11, 12),
+}
+
+
+def write_report(findings: Findings, study: Study, directory: Path) -> Path:
+    """report.md, report.html and report.json of a study."""
+    chosen = [claim for claim in findings.claims if claim.number in CLAIMS_OF[study.name]]
+    sections = [Section("Measured", (_table(findings, study), *_notes(findings, study)))]
+    if pictures := _pictures(findings, study):
+        sections.append(Section("Pictures", tuple(pictures)))
+    sections.append(Section("Verdicts", tuple(_verdicts(chosen))))
+    _, page = Page(study.title, _lead(findings, study.rows), tuple(sections)).write(directory)
+    rows = [measured.json(study, findings.base(study)) for measured in findings.rows(study)]
+    write_json(directory / "report.json", _json(findings, study.name, rows, chosen))
+    return page
+
+
+def write_claims(findings: Findings, directory: Path) -> Path:
+    """The same for all twelve claims at once."""
+    overview = Table(
+        ("", "claim", "verdict"),
+        tuple((str(claim.number), claim.text, claim.verdict) for claim in findings.claims),
+        left=3,
+    )
+    sections = [Section("All twelve", (overview,)), Section("Statistics", tuple(_verdicts(findings.claims)))]
+    if findings.evidence.lengths is not None and plots.can_draw():
+        lengths = findings.evidence.lengths
+        caption = (
+            f"One layer of width {lengths['dim']} with {lengths['heads']} heads, one input: learners with parameters "
+            "(lines) and kernels (dashed)."
+        )
+        picture = Picture("growth", plots.growth(lengths["lengths"], lengths["layers"]), caption)
+        sections.append(Section("Time and memory against n (claim 10)", (picture,)))
+    _, page = Page("The paper's claims, measured", _lead(findings, ALL_ROWS), tuple(sections)).write(directory)
+    rows = [
+        measured.json(study, findings.base(study)) | {"study": study.name}
+        for study in STUDIES.values()
+        for measured in findings.rows(study)
+    ]
+    write_json(directory / "report.json", _json(findings, "claims", rows, findings.claims))
+    return page
+
+
+def _json(findings: Findings, name: str, rows: list[dict[str, Any]], chosen: list[Claim]) -> dict[str, Any]:
+    return {
+        "study": name,
+        "scale": findings.place.scale.name,
+        "command": findings.command,
+        "seeds": findings.seeds,
+        "rows": rows,
+        "claims": [claim.json() for claim in chosen],
+        "lengths": findings.evidence.lengths if name == "claims" else None,
+        "versions": versions(),
+    }
+
+
+def _lead(findings: Findings, rows: Sequence[Row]) -> tuple[str, ...]:
+    there = [findings.evidence.rows[row.name] for row in rows]
+    missing = [f"{m.row.name} ({len(m.accuracies)})" for m in there if len(m.accuracies) < findings.seeds]
+    scale = findings.place.scale
+    lead = [
+        f"Scale **{scale.name}**: {scale.about}. Seeds 0 to {findings.seeds - 1}. Made by `{findings.command}`, "
+        f"mttt {versions()['mttt']}, jax {versions()['jax']}, Python {versions()['python']}.",
+        "Tuning: none, for no row. Every row has the same recipe but for its layer; the inner rate is η = 1.",
+    ]
+    if missing:
+        lead.append(f"**Not complete**: rows with fewer than {findings.seeds} seeds so far: {', '.join(missing)}.")
+    return tuple(lead)
+
+
+def _spread(measured: Measured) -> str:
+    if measured.mean is None:
+        return "–"
+    return f"{measured.mean:.2f}" + (f" ± {measured.std:.2f}" if measured.std is not None else "")
+
+
+def _times(ratio: float | None) -> str:
+    return "–" if ratio is None else f"{ratio:.2f}×"
+
+
+def _table(findings: Findings, study: Study) -> Table:
+    base = findings.base(study)
+    sizes = len({row.size for row in study.rows}) > 1
+    rows = []
+    for m in findings.rows(study):
+        paper = study.paper.get(m.row.name)
+        rows.append(
+            (
+                *((m.row.size.title(),) if sizes else ()),
+                m.row.label,
+                _spread(m),
+                str(len(m.accuracies)),
+                f"{m.parameters / 1e3:,.0f}",
+                _times(m.flops / base.flops),
+                _times(relative_time(m, base)),
+                "–" if paper is None else f"{paper:.1f}",
+            )
+        )
+    head = ("layer", "accuracy, %", "seeds", "thousand parameters", "FLOPs", "step time", "paper, %")
+    return Table(("ViT", *head) if sizes else head, tuple(rows), left=2 if sizes else 1)
+
+
+def _notes(findings: Findings, study: Study) -> list[str]:
+    base = findings.base(study).row
+    return [
+        "Accuracy on all test images, mean ± standard deviation over seeds. FLOPs of a forward pass and time of a "
+        f"training step relative to {base.label}{f', {base.size.title()}' if base.look == 'pixels' else ''} (times "
+        "from the runs themselves, so other work on the machine is in them). The paper's accuracy is that of its "
+        "ImageNet model: an ordering can be compared with it, a number cannot."
+    ]
+
+
+def _verdicts(chosen: list[Claim]) -> list[str | Table]:
+    parts: list[str | Table] = []
+    for claim in chosen:
+        parts.append(f"**Claim {claim.number}. {claim.text}: {claim.verdict}.**")
+        rows = tuple(_part(part) for part in claim.parts)
+        parts.append(Table(("", "verdict", "mean", "interval", "p", "test", "what would decide it"), rows, left=2))
+    parts.append(
+        "Differences are in percentage points, paired over seeds. A claim holds if all of its parts do, and does not "
+        "hold if one does not. With 95 % confidence, a difference holds if its interval is above 0 (or within the "
+        "margin that the test names), does not hold if the interval is on the other side, and is undecided otherwise; "
+        "there is no correction for the number of claims."
+    )
+    return parts
+
+
+def _part(part: Part) -> tuple[str, ...]:
+    mean = "–" if part.mean is None else f"{part.mean:+.2f}" + ("" if part.std is None else f" ± {part.std:.2f}")
+    interval = "–" if part.low is None else f"{part.low:+.2f} … {part.high:+.2f}"
+    return part.text, part.verdict, mean, interval, "–" if part.p is None else f"{part.p:.3f}", part.test, part.decide
+
+
+def _pictures(findings: Findings, study: Study) -> list[Picture]:
+    if not plots.can_draw():
+        return []
+    rows = {m.row.name: m for m in findings.rows(study)}
+    if study.name == "figure1-left":
+        return _against_steps(rows)
+    if study.name == "figure1-right":
+        return _inner_losses(rows)
+    pictures = []
+    if rows:
+        both = len({m.row.size for m in rows.values()}) > 1
+        labels = {f"{m.row.label}{f', {m.row.size.title()}' if both else ''}": m for m in rows.values()}
+        values = {label: list(m.accuracies.values()) for label, m in labels.items()}
+        ours = [label for label, m in labels.items() if m.row.label.startswith("MTTT")]
+        pictures.append(Picture(f"{study.name}-accuracy", plots.accuracies(values, ours), f"{study.title}."))
+    if study.name == "controls":
+        pictures += _other_steps(findings)
+    return pictures
+
+
+def _against_steps(rows: dict[str, Measured]) -> list[Picture]:
+    full = {
+        1: figure1.MTTT_MLP,
+        2: figure1.FULL2,
+        3: figure1.FULL3,
+        4: figure1.FULL4,
+        6: figure1.FULL6,
+    }
+    sgd = {1: figure1.MTTT_MLP, 2: figure1.SGD2, 4: figure1.SGD4}
+    series = {
+        name: {t: list(rows[row.name].accuracies.values()) for t, row in points.items() if row.name in rows}
+        for name, points in (("full batch", full), ("SGD, T mini-batches", sgd))
+    }
+    if not all(series.values()):
+        return []
+    caption = "Accuracy of MTTT-MLP against T, from patches: means, and the range of the seeds."
+    return [Picture("accuracy-against-steps", plots.against_steps(series, "inner steps T"), caption)]
+
+
+def _inner_losses(rows: dict[str, Measured]) -> list[Picture]:
+    pictures = []
+    for m in rows.values():
+        if not m.curves:
+            continue
+        curves = list(m.curves.values())
+        caption = (
+            f"{m.row.label} from {m.row.look}: the inner loss on the test images at t = 0 … T, for every layer, over "
+            f"the training; mean of {len(curves)} seed{'s' if len(curves) > 1 else ''}."
+        )
+        pictures.append(Picture(f"inner-losses-{m.row.look}", plots.inner_losses(curves), caption))
+    return pictures
+
+
+def _other_steps(findings: Findings) -> list[Picture]:
+    series = {}
+    for row, name in ((table1.MTTT_MLP, "trained with T = 1"), (figure1.FULL4, "trained with T = 4")):
+        probes = findings.evidence.rows[row.name].probes
+        if probes:
+            steps = next(iter(probes.values()))
+            series[name] = {t: [100 * probe[t]["accuracy"] for probe in probes.values()] for t in steps}
+    if not series:
+        return []
+    caption = (
+        "Trained models evaluated with other numbers of inner steps (claim 11): means, and the range of the seeds."
+    )
+    return [Picture("other-steps", plots.against_steps(series, "inner steps T at evaluation", log=True), caption)]

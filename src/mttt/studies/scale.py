@@ -1,0 +1,88 @@
+"""The recipe of every row, at two scales. Within a scale all rows have the same recipe, but for the layer.
+
+Nothing was tuned, for no row: rates, warm-up, decay and clipping are the paper's, the inner rate is its η = 1. The
+small scale has what a training of minutes needs instead of days: small batches, no augmentation, a linear head, and
+(from pixels) Xavier's embedding. That choice was made with self-attention on patches and MTTT-MLP on the digits.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mttt.models import Size
+from mttt.recipes import PRESETS
+from mttt.recipes.data import Idx
+from mttt.recipes.recipe import SIZES, Model, OuterAdam, Recipe
+from mttt.studies.row import Look, Row
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A recipe for patches and one for pixels, and what their sizes are."""
+
+    name: str
+    about: str
+    looks: dict[Look, Recipe]
+    sizes: dict[tuple[Look, str], dict[str, Any]]
+    points: int | None
+    """evaluations during training of rows with curves; None: the recipe says it"""
+
+    def recipe(self, row: Row, *, seed: int, path: str | None = None) -> Recipe:
+        """All that decides a run of a row. `path` is where the data are, if they cannot be found."""
+        base = self.looks[row.look]
+        model = replace(base.model, mixer=row.mixer, **self.sizes[row.look, row.size])
+        data = base.data if path is None else replace(base.data, path=path)
+        recipe = replace(base, model=model, data=data, seed=seed)
+        if self.points is None:
+            return recipe
+        return replace(recipe, evaluate_every=base.epochs / (self.points if row.curves else 1))
+
+    def size(self, row: Row) -> Size:
+        """Width, blocks, heads."""
+        changes = self.sizes[row.look, row.size]
+        size = SIZES[changes["size"]]
+        return Size(*(changes.get(name) or getattr(size, name) for name in Size._fields))
+
+
+_SMALL = Recipe(
+    data=Idx(),
+    model=Model(size="micro-s", patch=4, positions="sincos", head="linear"),
+    optimizer=OuterAdam(),
+    epochs=0.5,
+    batch_size=32,
+    log_every=25,
+    checkpoint_every=0.1,
+)
+
+SCALES = {
+    "small": Scale(
+        "small",
+        "Fashion-MNIST, 4 × 4 patches (n = 49) and 14 × 14 raw pixels (n = 196); two blocks, width 64, 2 heads "
+        "(for Small from pixels: width 128, 4 heads); batches of 32, half an epoch (937 steps), peak rate 1e-3",
+        {
+            "patches": _SMALL,
+            "pixels": replace(
+                _SMALL,
+                data=Idx(size=14),
+                model=replace(_SMALL.model, patch=1, positions="learned", embedding="xavier"),
+            ),
+        },
+        {
+            ("patches", "small"): {"size": "micro-s"},
+            ("pixels", "tiny"): {"size": "micro-s"},
+            ("pixels", "small"): {"size": "micro-s", "dim": 128, "heads": 4},
+        },
+        points=8,
+    ),
+    "paper": Scale(
+        "paper",
+        "ImageNet, 16 × 16 patches (n = 196, ViT-Small) and 224 × 224 raw pixels (n = 50,176, ViT-Tiny and ViT-Small); "
+        "the recipe of Beyer et al. (2022): batches of 1024, 90 epochs, peak rate 1e-3",
+        {"patches": PRESETS["imagenet-patches"].recipe, "pixels": PRESETS["imagenet-pixels"].recipe},
+        {
+            ("patches", "small"): {"size": "small"},
+            ("pixels", "tiny"): {"size": "tiny"},
+            ("pixels", "small"): {"size": "small"},
+        },
+        points=None,
+    ),
+}

@@ -1,0 +1,64 @@
+"""A grid that takes seconds: `python small_grid.py DIR` works through it; the tests kill it."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from mttt.recipes import PRESETS
+from mttt.recipes.mixers import MTTTMLP, IdentityLinearAttention
+from mttt.studies import Place, Row, jobs_of, run_grid
+from mttt.studies.scale import Scale
+
+RECIPE = replace(PRESETS["digits"].recipe, epochs=0.2, log_every=2, checkpoint_every=0.05)
+SCALE = Scale(
+    "small",
+    "digits",
+    {"patches": replace(RECIPE, model=replace(RECIPE.model, patch=2)), "pixels": RECIPE},
+    {
+        ("patches", "small"): {"size": "micro-s", "dim": 16, "depth": 1},
+        ("pixels", "tiny"): {"size": "micro-s", "dim": 16, "depth": 1},
+        ("pixels", "small"): {"size": "micro-s", "dim": 32, "depth": 1},
+    },
+    points=2,
+)
+ROWS = (
+    Row("linear-attention", "Linear attention, identity map", IdentityLinearAttention()),
+    Row("mttt-mlp", "MTTT-MLP", MTTTMLP(), curves=True, probe=(0, 1, 2)),
+)
+
+
+class Quiet:
+    """Sees all and says what began and ended."""
+
+    def __init__(self):
+        self.begun, self.ended, self.said = [], [], []
+
+    def begin(self, jobs, done, total):
+        self.jobs, self.fraction = list(jobs), done / total
+
+    def job(self, job, number, steps, weight, evaluation_name):
+        assert weight > 0
+        self.begun.append(job)
+        print(job, flush=True)
+        return self
+
+    def finished(self, job, accuracy):
+        self.ended.append((job, accuracy))
+
+    def say(self, words):
+        self.said.append(words)
+
+    def at(self, step): ...
+
+    def record(self, record): ...
+
+
+def work(directory, seeds=2, rows=ROWS, scale=SCALE):
+    """Work through the grid; who watched."""
+    watcher = Quiet()
+    watcher.left = run_grid(Place(scale, directory), jobs_of(rows, seeds), watcher)
+    return watcher
+
+
+if __name__ == "__main__":
+    work(Path(sys.argv[1]))

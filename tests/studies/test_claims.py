@@ -1,0 +1,135 @@
+"""Twelve verdicts, from numbers for which they are known; and the paper's scale, built."""
+
+import pytest
+
+from mttt.data import described
+from mttt.recipes import encode
+from mttt.studies import ALL_ROWS, SCALES, STUDIES, figure1, table1, table3
+from mttt.studies.claims import Evidence, claims
+from mttt.studies.lengths import KERNELS, PARAMETRIC, measure_lengths, slope
+from mttt.studies.measured import Measured
+from mttt.studies.trial import try_rows
+
+# Accuracies as the paper has them, and what it says of the rows that it does not print.
+TRUE = {name: value for study in STUDIES.values() for name, value in study.paper.items()}
+TRUE |= {
+    "mttt-mlp-t2": 75.0,
+    "mttt-mlp-t3": 75.5,
+    "mttt-mlp-t4": 76.0,
+    "mttt-mlp-t6": 75.9,
+    "pixels-self-attention": 60.0,
+}
+TRUE |= {"mttt-mlp-sgd2": 74.0, "mttt-mlp-sgd4": 73.0, "mttt-mlp-t0": 40.0, "mttt-mlp-ascent": 60.0}
+LAYERS = PARAMETRIC | KERNELS
+NOISE = (0.05, -0.03, 0.0)
+LENGTHS = {
+    "lengths": [1024, 8192],
+    "layers": {
+        "mttt-mlp": {"kind": "parametric", "time_slope": 1.0, "memory_slope": 0.9},
+        "self-attention": {"kind": "kernel", "time_slope": 1.9, "memory_slope": 2.0},
+    },
+}
+
+
+def evidence(accuracies, *, losses=(1.0, 0.8, 0.7), off=20.0, lengths=LENGTHS):
+    rows = {}
+    for number, row in enumerate(ALL_ROWS):
+        own = row.mixer.steps if hasattr(row.mixer, "steps") else 0
+        seeds = {seed: accuracies[row.name] + NOISE[(seed + number) % 3] for seed in range(3)}
+        curve = [{"step": 1, "epoch": 0.1, "accuracy": 0.5, "inner_losses": [list(losses)]}]
+        probes = {
+            seed: {t: {"accuracy": (value - (off if t != own else 0)) / 100} for t in row.probe}
+            for seed, value in seeds.items()
+        }
+        rows[row.name] = Measured(row, seeds, 1000, 1000, 100.0, dict.fromkeys(range(3), curve), probes)
+    return Evidence(rows, lengths)
+
+
+def test_the_papers_numbers_support_its_claims():
+    found = claims(evidence(TRUE))
+    assert [claim.number for claim in found] == list(range(1, 13))
+    assert [claim.number for claim in found if claim.verdict != "holds"] == []
+    assert all(part.test for claim in found for part in claim.parts)
+
+
+@pytest.mark.parametrize(
+    ("number", "change"),
+    [
+        (1, {"pixels-mttt-linear": 55.0}),
+        (2, {"pixels-mttt-mlp": 51.0}),
+        (3, {"pixels-mttt-mlp-sgd4": 60.0}),
+        (4, {"mttt-mlp-sgd4": 76.0}),
+        (5, {"mttt-mlp-t6": 78.0}),
+        (6, {"no-norm": 75.0}),
+        (8, {"pixels-small-linear-attention": 70.0}),
+        (9, {"hyena": 80.0}),
+        (12, {"mttt-mlp-ascent": 75.5}),
+    ],
+)
+def test_other_numbers_do_not(number, change):
+    found = {claim.number: claim.verdict for claim in claims(evidence(TRUE | change))}
+    assert found[number] == "does not hold"
+
+
+def test_claims_without_chance():
+    found = {claim.number: claim.verdict for claim in claims(evidence(TRUE, losses=(1.0, 1.1, 0.7), off=-5.0))}
+    assert (found[7], found[11]) == ("does not hold", "does not hold")
+    layers = LENGTHS["layers"] | {"self-attention": {"kind": "kernel", "time_slope": 1.2, "memory_slope": 2.0}}
+    found = {claim.number: claim.verdict for claim in claims(evidence(TRUE, lengths=LENGTHS | {"layers": layers}))}
+    assert found[10] == "does not hold"
+    assert {claim.verdict for claim in claims(Evidence({}, None))} == {"not measured"}
+
+
+def test_rows_have_names_of_their_own():
+    rows = [row for study in STUDIES.values() for row in study.rows]
+    for row in rows:
+        assert all(other == row for other in rows if other.name == row.name)
+    assert len({(row.mixer, row.look, row.size) for row in ALL_ROWS}) == len(ALL_ROWS)
+    assert all(study.base in {row.name for row in study.rows} for study in STUDIES.values())
+
+
+@pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
+def test_rows_differ_by_their_layer_alone(scale):
+    for look in ("patches", "pixels"):
+        recipes = [scale.recipe(row, seed=0) for row in ALL_ROWS if row.look == look]
+        plain = [_without_the_layer(encode(recipe)) for recipe in recipes]
+        assert all(recipe == plain[0] for recipe in plain)
+
+
+def _without_the_layer(recipe):
+    for name in ("mixer", "size", "dim", "heads"):
+        del recipe["model"][name]
+    del recipe["evaluate_every"]  # changes no number
+    return recipe
+
+
+@pytest.mark.parametrize("row", [table1.MTTT_MLP, table1.HYENA, table3.SGD, table3.SMALL_ELU, figure1.FULL6])
+def test_the_papers_scale_is_the_papers(row):
+    part = {"images": 1_281_167, "names_and_labels": ""}
+    data = described(
+        {
+            "classes": [f"class {number}" for number in range(1000)],
+            "image_shape": [224, 224, 3],
+            "evaluation_name": "validation",
+            "train": part,
+            "evaluation": part | {"images": 50_000},
+        }
+    )
+    recipe = SCALES["paper"].recipe(row, seed=1, path="imagenet")
+    recipe.check(data)
+    assert recipe.plan(data).steps == 112_602
+    assert (recipe.batch_size, recipe.epochs, recipe.model.head, recipe.data.path) == (1024, 90.0, "tanh", "imagenet")
+
+
+def test_the_papers_scale_takes_a_step(standard_promotion):
+    rows = (table1.MTTT_MLP, table3.SGD)
+    # Smaller images: `mttt study table3 --scale paper --trial` takes those of 224.
+    losses = [trial.loss for trial in try_rows(SCALES["paper"], rows, images=2, side=16)]
+    assert losses == pytest.approx([6.9078] * 2, abs=1e-3), "the head starts at zero: log 1000"
+
+
+def test_growth_is_measured():
+    found = measure_lengths((16, 32), {name: LAYERS[name] for name in ("mttt-linear", "self-attention")}, repeats=1)
+    assert {layer["kind"] for layer in found["layers"].values()} == {"parametric", "kernel"}
+    assert all(len(layer["step_ms"]) == 2 for layer in found["layers"].values())
+    assert slope((10, 1000), [1.0, 10_000.0]) == pytest.approx(2)

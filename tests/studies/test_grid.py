@@ -1,0 +1,185 @@
+"""Rows times seeds, killed and resumed; and the reports of what is there."""
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import small_grid
+from small_grid import ROWS, SCALE, work
+
+from mttt.cli.main import main
+from mttt.recipes import encode
+from mttt.runs import Run, RunError
+from mttt.studies import SCALES, STUDIES, Job, Place, find, write_claims, write_report
+
+TIMES = ("step_time_relative", "images_per_second")
+
+
+pytestmark = pytest.mark.usefixtures("standard_promotion", "kept_programs")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, standard_promotion, kept_programs):
+    directory = tmp_path_factory.mktemp("grid")
+    watcher = work(directory)
+    assert len(watcher.ended) == 4
+    assert watcher.fraction == 0
+    return directory
+
+
+def report_of(directory):
+    """The report of table 1, without times: those are measured anew."""
+    findings = find(Place(SCALE, directory), 2, None, "mttt study table1")
+    write_report(findings, STUDIES["table1"], directory / "table1")
+    report = json.loads((directory / "table1" / "report.json").read_text())
+    for row in report["rows"]:
+        for name in TIMES:
+            assert row.pop(name) > 0
+    return report
+
+
+def test_what_is_done_is_not_done_again(finished, tmp_path):
+    directory = tmp_path / "copy"
+    shutil.copytree(finished, directory)
+    watcher = work(directory)
+    assert (watcher.begun, watcher.fraction) == ([], 1.0)
+    # From another machine came all but one run, and of that one only the training.
+    run, other = (directory / "runs" / "mttt-mlp" / f"seed-{seed}" for seed in (0, 1))
+    before = json.loads((run / "result.json").read_text())
+    probes = json.loads((other / "other-steps.json").read_text())
+    shutil.rmtree(run)
+    (other / "other-steps.json").unlink()
+    watcher = work(directory)
+    assert [job.seed for job in watcher.begun] == [0, 1]
+    assert json.loads((run / "result.json").read_text()) == before
+    assert json.loads((other / "other-steps.json").read_text()) == probes
+    assert set(probes) == {"0", "1", "2"}
+    assert probes["1"]["accuracy"] == json.loads((other / "result.json").read_text())["accuracy"]
+
+
+def test_a_killed_grid_ends_with_the_same_report(finished, tmp_path, compilation_cache):
+    directory = tmp_path / "killed"
+    environment = os.environ | {"PYTHONPATH": str(Path(small_grid.__file__).parent)}
+    command = [sys.executable, small_grid.__file__, str(directory)]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    metrics = directory / "runs" / "mttt-mlp" / "seed-0" / "metrics.jsonl"
+    deadline = time.monotonic() + 120
+    while not (metrics.exists() and metrics.read_text().count("\n") >= 2):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not (directory / "runs" / "mttt-mlp" / "seed-1").exists()
+    watcher = work(directory)
+    assert len(watcher.ended) == 3
+    assert report_of(directory) == report_of(finished)
+
+
+def test_a_run_of_another_recipe_is_refused(finished):
+    longer = dataclasses.replace(SCALE.looks["patches"], epochs=0.3)
+    scale = dataclasses.replace(SCALE, looks=SCALE.looks | {"patches": longer})
+    rows = tuple(dataclasses.replace(row, probe=(0,)) for row in ROWS)
+    shutil.copytree(finished, again := finished.parent / "again")
+    (again / "runs" / "mttt-mlp" / "seed-1" / "other-steps.json").unlink()
+    with pytest.raises(RunError, match=r"another recipe.*\n.*epochs: 0.2 there, 0.3 asked for"):
+        work(again, rows=rows, scale=scale)
+
+
+def test_a_run_that_another_process_trains_is_left_to_it(finished, tmp_path):
+    place = Place(SCALE, tmp_path)
+    job = Job(ROWS[0], 0)
+    shutil.copytree(finished / "runs" / "mttt-mlp", tmp_path / "runs" / "mttt-mlp")
+    run = Run.create(place.path(job), encode(place.recipe(job)))
+    with run.locked():
+        watcher = work(tmp_path, seeds=1)
+    assert watcher.left == [job]
+    assert "another process" in watcher.said[0]
+
+
+def test_a_report_has_what_it_should(finished):
+    report = report_of(finished)
+    linear, mlp = report["rows"]
+    assert linear["label"] == "Linear attention, identity map"
+    assert (linear["flops_relative"], linear["seeds"]) == (1.0, [0, 1])
+    assert linear["paper_accuracy"] == 73.0 and mlp["paper_accuracy"] == 74.6
+    assert mlp["flops_relative"] > 1.2
+    place = Place(SCALE, finished)
+    results = [100 * place.run(Job(ROWS[1], seed)).result["accuracy"] for seed in (0, 1)]
+    assert mlp["accuracies"] == results
+    assert mlp["mean"] == pytest.approx(sum(results) / 2)
+    assert [claim["number"] for claim in report["claims"]] == [1, 2, 9]
+    assert all(claim["verdict"] == "not measured" for claim in report["claims"])
+    text, page = ((finished / "table1" / f"report.{end}").read_text() for end in ("md", "html"))
+    for words in ("MTTT-MLP", f"{mlp['mean']:.2f} ± {mlp['std']:.2f}", "74.6", "Not complete"):
+        assert words in text and words in page
+    assert "table1-accuracy.svg" in text and (finished / "table1" / "table1-accuracy.svg").is_file()
+    assert "<svg" in page and "src=" not in page and "<link" not in page, "one file that needs no other"
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(SCALES, "small", SCALE)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        with pytest.raises(SystemExit) as stop:
+            main(["study", *words])
+        return stop.value.code, "".join(capsys.readouterr())
+
+    code, text = run("table1", "--report")
+    assert code == 2 and "no finished run" in text
+    code, text = run("table1", "--only", "linear-atention")
+    assert code == 2 and "Did you mean linear-attention?" in text
+    code, text = run("table1", "--seeds", "0")
+    assert code == 2 and "seeds=0" in text
+    code, text = run("table1", "--only", "linear-attention", "--seeds", "1")
+    assert code == 0 and "1 runs to do" in text and "seed 0: accuracy" in text
+    assert "Not complete" in Path("studies/small/table1/report.md").read_text()
+    code, text = run("table1", "--only", "linear-attention", "--seeds", "1")
+    assert code == 0 and "All is done" in text
+    code, text = run("claims", "--seeds", "1", "--report")
+    assert code == 0 and "12. Descent" in text
+    assert len(json.loads(Path("studies/small/claims/report.json").read_text())["claims"]) == 12
+    code, text = run("table1", "--only", "linear-attention", "--trial")
+    assert code == 0 and "loss " in text and "s with compiling" in text
+
+
+def browser():
+    return next(
+        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+    )
+
+
+@pytest.mark.skipif(browser() is None, reason="no Chromium is installed")
+def test_a_browser_shows_every_picture(finished, tmp_path):
+    lengths = {"lengths": [1, 2], "dim": 4, "heads": 1, "layers": {}}
+    lengths["layers"]["mttt-mlp"] = {"kind": "parametric", "step_ms": [1.0, 2.0], "temp_bytes": [2**20, 2**21]}
+    lengths["layers"]["mttt-mlp"] |= {"time_slope": 1.0, "memory_slope": 1.0}
+    findings = find(Place(SCALE, finished), 2, lengths, "mttt study claims")
+    pages = [write_report(findings, STUDIES["table1"], tmp_path / "t"), write_claims(findings, tmp_path / "c")]
+    for page, names in zip(pages, (["table1-accuracy"], ["growth"]), strict=True):
+        # What the browser lays out: the size of every figure's drawing, and words of the page.
+        probe = page.with_name("probe.html")
+        script = (
+            "<script>document.title = JSON.stringify([...document.querySelectorAll('figure')].map(f => "
+            "[f.id, f.querySelector('svg').getBoundingClientRect().width, f.querySelectorAll('path').length]))</script>"
+        )
+        probe.write_text(page.read_text().replace("</body>", f"{script}</body>"))
+        options = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            "--dump-dom",
+        ]
+        shown = subprocess.run([browser(), *options, probe.as_uri()], capture_output=True, text=True, timeout=120)
+        title = shown.stdout.split("<title>")[1].split("</title>")[0]
+        figures = json.loads(title)
+        assert [name for name, _, _ in figures] == names
+        assert all(width > 200 and paths > 10 for _, width, paths in figures)
