@@ -22,11 +22,11 @@ class Picture:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text. Columns after the first `left` ones are numbers."""
+    """Rows of text. The columns named in `words` are words, the others numbers."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    left: int = 1
+    words: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _markdown(part: str | Table | Picture) -> str:
         return part
     if isinstance(part, Picture):
         return f"![{part.caption}]({part.name}.svg)\n\n{part.caption}"
-    marks = ["---"] * part.left + ["---:"] * (len(part.header) - part.left)
+    marks = ["---" if place in part.words else "---:" for place in range(len(part.header))]
     rows = [part.header, tuple(marks), *part.rows]
     return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows)
 
@@ -95,10 +95,9 @@ def _html(part: str | Table | Picture) -> str:
         )
 
     def row(cells: tuple[str, ...], tag: str) -> str:
-        places = ["left"] * part.left + ["number"] * (len(cells) - part.left)
         inside = "".join(
-            f'<{tag} class="{place}"{_state(cell)}>{_inline(cell)}</{tag}>'
-            for cell, place in zip(cells, places, strict=True)
+            f'<{tag} class="{"words" if place in part.words else "number"}"{_state(cell)}>{_inline(cell)}</{tag}>'
+            for place, cell in enumerate(cells)
         )
         return f"<tr>{inside}</tr>"
 
@@ -135,6 +134,7 @@ p { max-width: 46rem; } code { background: var(--head); padding: .1em .3em; bord
 th, td { padding: .34rem .8rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { background: var(--head); text-align: left; font-weight: 600; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.words:not(:empty) { min-width: 4.5rem; max-width: 22rem; }
 [data-verdict] { white-space: nowrap; font-weight: 600; }
 [data-verdict="holds"] { color: #17693b; } [data-verdict="does not hold"] { color: #a32020; }
 [data-verdict="undecided"] { color: #8a5a00; } [data-verdict="not measured"] { color: var(--soft); }

@@ -76,7 +76,7 @@ def write_claims(findings: Findings, directory: Path) -> Path:
     overview = Table(
         ("", "claim", "verdict"),
         tuple((str(claim.number), claim.text, claim.verdict) for claim in findings.claims),
-        left=3,
+        words=(0, 1, 2),
     )
     sections = [Section("All twelve", (overview,)), Section("Statistics", tuple(_verdicts(findings.claims)))]
     if findings.evidence.lengths is not None and plots.can_draw():
@@ -153,7 +153,7 @@ def _table(findings: Findings, study: Study) -> Table:
             )
         )
     head = ("layer", "accuracy, %", "seeds", "thousand parameters", "FLOPs", "step time", "paper, %")
-    return Table(("ViT", *head) if sizes else head, tuple(rows), left=2 if sizes else 1)
+    return Table(("ViT", *head) if sizes else head, tuple(rows), words=(0, 1) if sizes else (0,))
 
 
 def _notes(findings: Findings, study: Study) -> list[str]:
@@ -171,7 +171,9 @@ def _verdicts(chosen: list[Claim]) -> list[str | Table]:
     for claim in chosen:
         parts.append(f"**Claim {claim.number}. {claim.text}: {claim.verdict}.**")
         rows = tuple(_part(part) for part in claim.parts)
-        parts.append(Table(("", "verdict", "mean", "interval", "p", "test", "what would decide it"), rows, left=2))
+        parts.append(
+            Table(("", "verdict", "mean", "interval", "p", "test", "what would decide it"), rows, words=(0, 1, 5, 6))
+        )
     parts.append(
         "Differences are in percentage points, paired over seeds. A claim holds if all of its parts do, and does not "
         "hold if one does not. With 95 % confidence, a difference holds if its interval is above 0 (or within the "
