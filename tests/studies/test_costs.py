@@ -92,10 +92,10 @@ FIELDS = {
 
 
 def test_the_command_prints_and_writes_every_row(tmp_path, monkeypatch, capsys):
-    from mttt.cli import study
+    from mttt.cli import costs as command
 
     printed = tuple(row for row in PRINTED if row.layer in (BASE, "Self-attention"))
-    monkeypatch.setattr(study, "costs", partial(costs, printed))
+    monkeypatch.setattr(command, "costs", partial(costs, printed))
     path = tmp_path / "costs.json"
     with pytest.raises(SystemExit) as exit:
         main(["study", "costs", "--json", str(path)])
