@@ -6,13 +6,14 @@ from pathlib import Path
 
 from mttt.recipes import PRESETS
 from mttt.recipes.mixers import MTTTMLP, IdentityLinearAttention
-from mttt.studies import Place, Row, jobs_of, run_grid
+from mttt.studies import Grid, Place, Row, jobs_of
 from mttt.studies.scale import Scale
 
 RECIPE = replace(PRESETS["digits"].recipe, epochs=0.2, log_every=2, checkpoint_every=0.05)
 SCALE = Scale(
     "small",
     "digits",
+    "No row was tuned.",
     {"patches": replace(RECIPE, model=replace(RECIPE.model, patch=2)), "pixels": RECIPE},
     {
         ("patches", "small"): {"size": "micro-s", "dim": 16, "depth": 1},
@@ -23,7 +24,7 @@ SCALE = Scale(
 )
 ROWS = (
     Row("linear-attention", "Linear attention, identity map", IdentityLinearAttention()),
-    Row("mttt-mlp", "MTTT-MLP", MTTTMLP(), curves=True, probe=(0, 1, 2)),
+    Row("mttt-mlp", "MTTT-MLP", MTTTMLP(), probe=(0, 1, 2)),
 )
 
 
@@ -45,6 +46,9 @@ class Quiet:
     def finished(self, job, accuracy):
         self.ended.append((job, accuracy))
 
+    def left_to_others(self, job):
+        self.ended.append((job, "elsewhere"))
+
     def say(self, words):
         self.said.append(words)
 
@@ -56,7 +60,7 @@ class Quiet:
 def work(directory, seeds=2, rows=ROWS, scale=SCALE):
     """Work through the grid; who watched."""
     watcher = Quiet()
-    watcher.left = run_grid(Place(scale, directory), jobs_of(rows, seeds), watcher)
+    watcher.left = Grid(Place(scale, directory), jobs_of(rows, seeds)).work(watcher)
     return watcher
 
 

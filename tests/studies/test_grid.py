@@ -13,12 +13,20 @@ from pathlib import Path
 import pytest
 import small_grid
 from small_grid import ROWS, SCALE, work
+from test_claims import TRUE, evidence
 
 from mttt.cli.main import main
+from mttt.outer import NotFinite
 from mttt.recipes import encode
+from mttt.recipes.data import Idx
 from mttt.runs import Run, RunError
 from mttt.studies import SCALES, STUDIES, Job, Place, find, write_claims, write_report
+from mttt.studies.claims import claims
+from mttt.studies.reports import Findings
 
+# Embedding 80, positions 256, projections 1088, norms 96, MLP 2128, head 442; MTTT-MLP has W₀ (2 heads of 552) and
+# scales and shifts of Decoder LN (64) besides.
+PARAMETERS = (4090, 4090 + 2 * 552 + 64)
 TIMES = ("step_time_relative", "images_per_second")
 
 
@@ -85,11 +93,42 @@ def test_a_killed_grid_ends_with_the_same_report(finished, tmp_path, compilation
 def test_a_run_of_another_recipe_is_refused(finished):
     longer = dataclasses.replace(SCALE.looks["patches"], epochs=0.3)
     scale = dataclasses.replace(SCALE, looks=SCALE.looks | {"patches": longer})
-    rows = tuple(dataclasses.replace(row, probe=(0,)) for row in ROWS)
-    shutil.copytree(finished, again := finished.parent / "again")
-    (again / "runs" / "mttt-mlp" / "seed-1" / "other-steps.json").unlink()
     with pytest.raises(RunError, match=r"another recipe.*\n.*epochs: 0.2 there, 0.3 asked for"):
-        work(again, rows=rows, scale=scale)
+        work(finished, scale=scale)
+    with pytest.raises(RunError, match="another recipe"):
+        find(Place(scale, finished), 2, None, "mttt study table1")
+
+
+def test_images_may_be_elsewhere(finished):
+    class Moved(Place):
+        def recipe(self, job):
+            recipe = super().recipe(job)
+            return dataclasses.replace(recipe, data=Idx(path="elsewhere"))
+
+    job = Job(ROWS[0], 0)
+    run = json.loads((finished / "runs" / "linear-attention" / "seed-0" / "recipe.json").read_text())
+    assert run["machine"]
+    with pytest.raises(RunError) as refused:
+        Moved(SCALE, finished).run(job)
+    assert "data.kind: digits there, idx asked for" in str(refused.value)
+    assert "data.path" not in str(refused.value)
+
+
+def test_a_run_that_diverges_is_not_tried_again(tmp_path, monkeypatch):
+    tries = []
+
+    def launch(*_, **__):
+        tries.append(1)
+        raise NotFinite(7, None)
+
+    monkeypatch.setattr("mttt.studies.grid.launch", launch)
+    watcher = work(tmp_path, seeds=1)
+    assert [accuracy for _, accuracy in watcher.ended] == [None, None]
+    assert "step 7" in watcher.said[0]
+    assert work(tmp_path, seeds=1).begun == [] and len(tries) == 2
+    findings = find(Place(SCALE, tmp_path), 1, None, "mttt study table1")
+    write_report(findings, STUDIES["table1"], tmp_path / "table1")
+    assert "| diverged |" in (tmp_path / "table1" / "report.md").read_text()
 
 
 def test_a_run_that_another_process_trains_is_left_to_it(finished, tmp_path):
@@ -108,10 +147,11 @@ def test_a_report_has_what_it_should(finished):
     linear, mlp = report["rows"]
     assert linear["label"] == "Linear attention, identity map"
     assert (linear["flops_relative"], linear["seeds"]) == (1.0, [0, 1])
+    assert (linear["parameters"], mlp["parameters"]) == PARAMETERS
     assert linear["paper_accuracy"] == 73.0 and mlp["paper_accuracy"] == 74.6
     assert mlp["flops_relative"] > 1.2
     place = Place(SCALE, finished)
-    results = [100 * place.run(Job(ROWS[1], seed)).result["accuracy"] for seed in (0, 1)]
+    results = [100 * place.finished(Job(ROWS[1], seed)).result["accuracy"] for seed in (0, 1)]
     assert mlp["accuracies"] == results
     assert mlp["mean"] == pytest.approx(sum(results) / 2)
     assert [claim["number"] for claim in report["claims"]] == [1, 2, 9]
@@ -144,7 +184,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     code, text = run("table1", "--only", "linear-attention", "--seeds", "1")
     assert code == 0 and "All is done" in text
     code, text = run("claims", "--seeds", "1", "--report")
-    assert code == 0 and "12. Descent" in text
+    assert code == 0 and "12. The direction" in text
     assert len(json.loads(Path("studies/small/claims/report.json").read_text())["claims"]) == 12
     code, text = run("table1", "--only", "linear-attention", "--trial")
     assert code == 0 and "loss " in text and "s with compiling" in text
@@ -156,30 +196,55 @@ def browser():
     )
 
 
+def figures_of(page, tmp_path):
+    """What a browser lays out: the name, the width and the number of lines of every figure."""
+    probe = page.with_name("probe.html")
+    script = (
+        "<script>document.title = JSON.stringify([...document.querySelectorAll('figure')].map(f => "
+        "[f.id, f.querySelector('svg').getBoundingClientRect().width, f.querySelectorAll('path').length]))</script>"
+    )
+    probe.write_text(page.read_text().replace("</body>", f"{script}</body>"))
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+    shown = subprocess.run([browser(), *options, probe.as_uri()], capture_output=True, text=True, timeout=120)
+    return json.loads(shown.stdout.split("<title>")[1].split("</title>")[0])
+
+
+PICTURES = {
+    "table1": ["table1-accuracy"],
+    "table2": ["table2-accuracy"],
+    "table3": ["table3-accuracy"],
+    "figure1-left": ["accuracy-against-steps"],
+    "figure1-right": ["inner-losses-patches", "inner-losses-pixels"],
+    "controls": ["controls-accuracy", "other-steps"],
+    "claims": ["growth"],
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """All reports, from the numbers of the paper."""
+    directory = tmp_path_factory.mktemp("whole")
+    found = evidence(TRUE)
+    findings = Findings(Place(SCALES["small"], directory), 3, found, claims(found), "mttt study claims")
+    for study in STUDIES.values():
+        write_report(findings, study, directory / study.name)
+    write_claims(findings, directory / "claims")
+    return directory
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_report_is_whole(whole, name):
+    text = (whole / name / "report.md").read_text()
+    assert all(f"{picture}.svg" in text for picture in PICTURES[name])
+    assert {path.stem for path in (whole / name).glob("*.svg")} == set(PICTURES[name])
+    report = json.loads((whole / name / "report.json").read_text())
+    assert report["claims"] and all(claim["verdict"] == "holds" for claim in report["claims"])
+    assert "Not complete" not in text and "not measured" not in text
+
+
 @pytest.mark.skipif(browser() is None, reason="no Chromium is installed")
-def test_a_browser_shows_every_picture(finished, tmp_path):
-    lengths = {"lengths": [1, 2], "dim": 4, "heads": 1, "layers": {}}
-    lengths["layers"]["mttt-mlp"] = {"kind": "parametric", "step_ms": [1.0, 2.0], "temp_bytes": [2**20, 2**21]}
-    lengths["layers"]["mttt-mlp"] |= {"time_slope": 1.0, "memory_slope": 1.0}
-    findings = find(Place(SCALE, finished), 2, lengths, "mttt study claims")
-    pages = [write_report(findings, STUDIES["table1"], tmp_path / "t"), write_claims(findings, tmp_path / "c")]
-    for page, names in zip(pages, (["table1-accuracy"], ["growth"]), strict=True):
-        # What the browser lays out: the size of every figure's drawing, and words of the page.
-        probe = page.with_name("probe.html")
-        script = (
-            "<script>document.title = JSON.stringify([...document.querySelectorAll('figure')].map(f => "
-            "[f.id, f.querySelector('svg').getBoundingClientRect().width, f.querySelectorAll('path').length]))</script>"
-        )
-        probe.write_text(page.read_text().replace("</body>", f"{script}</body>"))
-        options = [
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            f"--user-data-dir={tmp_path / 'profile'}",
-            "--dump-dom",
-        ]
-        shown = subprocess.run([browser(), *options, probe.as_uri()], capture_output=True, text=True, timeout=120)
-        title = shown.stdout.split("<title>")[1].split("</title>")[0]
-        figures = json.loads(title)
-        assert [name for name, _, _ in figures] == names
+def test_a_browser_shows_every_picture(whole, tmp_path):
+    for name, pictures in PICTURES.items():
+        figures = figures_of(whole / name / "report.html", tmp_path)
+        assert [picture for picture, _, _ in figures] == pictures
         assert all(width > 200 and paths > 10 for _, width, paths in figures)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mttt.studies.statistics import above, all_of, below, counted, interval, within
+from mttt.studies.statistics import above, all_of, below, counted, informing, interval, within
 
 
 def test_comparisons_are_paired_t_tests():
     rng = np.random.default_rng(0)
     a, b = rng.normal(1.0, 1.0, 6), rng.normal(0.0, 1.0, 6)
     expected = stats.ttest_rel(a, b)
-    part = above("a − b", list(a - b))
+    part = above("a − b", (a - b).tolist())
     low, high = expected.confidence_interval(0.95)
     assert part.p == pytest.approx(expected.pvalue)
     assert (part.low, part.high) == pytest.approx((low, high))
@@ -88,4 +88,13 @@ def test_a_claim_is_as_good_as_its_worst_part():
     assert all_of([holds, holds]) == "holds"
     assert all_of([holds, unsure]) == "undecided"
     assert all_of([holds, unsure, fails]) == "does not hold"
-    assert all_of([fails, unknown]) == "not measured"
+    assert all_of([fails, unknown]) == "does not hold"
+    assert all_of([unsure, unknown]) == "not measured"
+    assert all_of([holds, informing(above("", [-1.0, -1.1, -0.9]))]) == "holds"
+    assert all_of([]) == all_of([informing(holds)]) == "not measured"
+
+
+def test_seeds_that_do_not_differ():
+    assert above("", [0.0, 0.0, 0.0]).verdict == "undecided"
+    assert above("", [1.0, 1.0]).verdict == "holds" and above("", [1.0, 1.0]).p == 0
+    assert "no number of seeds" in within("", [1.0, 1.1, 0.9], 1.0).decide

@@ -65,12 +65,18 @@ class GridProgress:
     def job(self, job: Job, number: int, steps: int, weight: float, evaluation_name: str) -> Observer:
         self.title, self.newest, self.current = f"run {number}: {job}", "compiling …", 0.0
         self.line(f"{self.title}  {self.left()}")
-        self.weight = weight
-        return _Run(self, steps, weight, evaluation_name)
+        self.run = _Run(self, steps, weight, evaluation_name)
+        return self.run
 
-    def finished(self, job: Job, accuracy: float) -> None:
-        self.done, self.current = self.done + self.weight, 0.0
-        self.say(f"    {job}: accuracy {accuracy:.2%}  {self.left()}")
+    def finished(self, job: Job, accuracy: float | None) -> None:
+        if self.run.first is None:  # nothing was left to train: that tells nothing of what others take
+            self.before += self.run.weight
+        self.done, self.current = self.done + self.run.weight, 0.0
+        result = "diverged" if accuracy is None else f"accuracy {accuracy:.2%}"
+        self.say(f"    {job}: {result}  {self.left()}")
+
+    def left_to_others(self, job: Job) -> None:
+        self.total, self.current = self.total - self.run.weight, 0.0
 
     def left(self) -> str:
         """When all will be done, if the rest goes as what was done in this process."""

@@ -1,7 +1,7 @@
 """mttt study"""
 
 import json as json_format
-from collections.abc import Callable
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,15 +19,16 @@ from mttt.studies import (
     ALL_ROWS,
     SCALES,
     STUDIES,
+    Grid,
     Place,
     Row,
     find,
     jobs_of,
     measure_lengths,
-    run_grid,
     write_claims,
     write_report,
 )
+from mttt.studies.scale import Scale
 from mttt.studies.trial import try_rows
 
 KINDS = {
@@ -46,7 +47,7 @@ class Costs:
 
 
 @dataclass(frozen=True)
-class Grid:
+class Arguments:
     """Train every row with every seed, then write the report. What is done is not done again; Ctrl-C saves."""
 
     scale: Literal["small", "paper"] = "small"
@@ -59,10 +60,12 @@ class Grid:
     """directory of runs and reports (default: studies/SCALE)"""
     data: str | None = None
     """where the images are, if they are not found: IDX files for small, a folder of ImageNet for paper"""
+    workers: int | None = None
+    """processes that prepare images (default: as for mttt train)"""
     report: bool = False
     """train nothing; write the report of the runs that are there"""
     trial: bool = False
-    """one step of every row on noise instead: does it fit this machine?"""
+    """two steps of every row on two images of noise instead: is everything there?"""
 
 
 def main(words: list[str], console: Console) -> int:
@@ -77,7 +80,9 @@ def main(words: list[str], console: Console) -> int:
     prog = f"mttt study {words[0]}"
     if words[0] == "costs":
         return _costs(tyro.cli(Costs, args=words[1:], prog=prog), console)
-    return _grid(words[0], tyro.cli(Grid, args=words[1:], prog=prog), " ".join(["mttt study", *words]), console)
+    return _grid(
+        words[0], tyro.cli(Arguments, args=words[1:], prog=prog), shlex.join(["mttt", "study", *words]), console
+    )
 
 
 def _costs(arguments: Costs, console: Console) -> int:
@@ -90,73 +95,59 @@ def _costs(arguments: Costs, console: Console) -> int:
     return 0
 
 
-def _grid(name: str, arguments: Grid, command: str, console: Console) -> int:
+def _grid(name: str, arguments: Arguments, command: str, console: Console) -> int:
     with refusing():
         positive(seeds=arguments.seeds)
-    rows = _rows(name, arguments.only)
     scale = SCALES[arguments.scale]
+    rows = _rows(name, arguments.only, scale, console)
     if arguments.trial:
-        _say(console, f"One step of each row on two images of noise, {scale.name} scale: {scale.about}.")
-        for trial in try_rows(scale, _that_fit(rows, scale.name, console)):
-            _say(console, f"  {trial.row.name:36} loss {trial.loss:.4f}  {trial.seconds:.0f} s with compiling")
+        _say(console, f"Two steps of each row on two images of noise, {scale.name} scale: {scale.about}.")
+        for row, (first, second), seconds in try_rows(scale, rows):
+            _say(console, f"  {row.name:36} loss {first:.4f}, then {second:.4f}  {seconds:.0f} s with compiling")
         return 0
     directory = arguments.out or Path("studies") / arguments.scale
     place = Place(scale, directory, arguments.data)
+    lengths = directory / "runs" / "lengths.json"
     left = False
     if not arguments.report:
-        jobs = jobs_of(_that_fit(rows, scale.name, console), arguments.seeds)
+        with refusing():
+            grid = Grid(place, jobs_of(rows, arguments.seeds))
         try:
-            with refusing(), watch(console) as watcher:
-                left = bool(run_grid(place, jobs, watcher))
-                if name == "claims" and not arguments.only:
-                    _lengths(directory, watcher.say)
+            with watch(console) as watcher:
+                left = bool(grid.work(watcher, workers=arguments.workers))
+                if name == "claims" and not lengths.is_file():
+                    watcher.say("measuring time and memory against n (claim 10)")
+                    write_json(lengths, measure_lengths(say=watcher.say))
         except Interrupted as stopped:
             _say(console, "\nStopped and saved. The same command goes on.")
             return 128 + stopped.signal_number
-    with refusing():
-        findings = find(place, arguments.seeds, _known_lengths(directory), command)
-        if not any(measured.accuracies for measured in findings.evidence.rows.values()):
-            raise UsageError(f"{directory} has no finished run yet; without --report they are trained")
-        for study in STUDIES.values():
-            if name in ("claims", study.name) and findings.rows(study):
-                _say(console, f"Report: {write_report(findings, study, directory / study.name)}")
-        if name == "claims":
-            _say(console, f"Report: {write_claims(findings, directory / 'claims')}")
-            for claim in findings.claims:
-                _say(console, f"  {claim.number:2}. {claim.text}: {claim.verdict}")
+    known = json_format.loads(lengths.read_text(encoding="utf-8")) if lengths.is_file() else None
+    findings = find(place, arguments.seeds, known, command)
+    if not findings.evidence.rows:
+        raise UsageError(f"{directory} has no finished run yet; without --report they are trained")
+    for study in STUDIES.values():
+        if name in ("claims", study.name) and findings.rows(study):
+            _say(console, f"Report: {write_report(findings, study, directory / study.name)}")
+    if name == "claims":
+        _say(console, f"Report: {write_claims(findings, directory / 'claims')}")
+        for claim in findings.claims:
+            _say(console, f"  {claim.number:2}. {claim.text}: {claim.verdict}")
     if left:
         _say(console, "Some runs are being trained by another process; the same command goes on when it is done.")
     return 0
 
 
-def _rows(name: str, only: tuple[str, ...]) -> tuple[Row, ...]:
+def _rows(name: str, only: tuple[str, ...], scale: Scale, console: Console) -> tuple[Row, ...]:
     rows = ALL_ROWS if name == "claims" else STUDIES[name].rows
     known = {row.name: row for row in rows}
     for word in only:
         if word not in known:
             raise unknown("row", word, list(known))
-    return tuple(row for row in rows if not only or row.name in only)
-
-
-def _that_fit(rows: tuple[Row, ...], scale: str, console: Console) -> tuple[Row, ...]:
-    """At the paper's n = 50,176 an attention matrix has 2.5 billion numbers a head; the paper leaves it out, too."""
-    too_large = [row for row in rows if scale == "paper" and row.name == "pixels-self-attention"]
-    if too_large:
-        _say(console, "Left out, as in the paper: self-attention from 50,176 pixels does not fit in memory.")
-    return tuple(row for row in rows if row not in too_large)
-
-
-def _lengths(directory: Path, say: Callable[[str], None]) -> None:
-    """Claim 10 needs no training; measured once."""
-    path = directory / "lengths.json"
-    if not path.is_file():
-        say("measuring time and memory against n")
-        write_json(path, measure_lengths(say=say))
-
-
-def _known_lengths(directory: Path) -> dict | None:
-    path = directory / "lengths.json"
-    return json_format.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    chosen = [row for row in rows if not only or row.name in only]
+    for row in chosen:
+        if row.name in scale.left_out:
+            _say(console, f"Left out, as in the paper: {row.name} does not fit in memory at this scale.")
+    return tuple(row for row in chosen if row.name not in scale.left_out)
 
 
 def _say(console: Console, text: str) -> None:

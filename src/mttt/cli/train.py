@@ -24,11 +24,19 @@ from mttt.cli.arguments import (
     take_preset,
 )
 from mttt.cli.progress import progress
-from mttt.data import BadData, BadImage, DataSet, Source, describe
-from mttt.data.arrays import Arrays
-from mttt.data.source import Subset
+from mttt.data import BadData, BadImage, DataSet, describe
 from mttt.outer import Interrupted
-from mttt.recipes import DEFAULT, PRESETS, Recipe, check_data, decode, differences, encode, launch
+from mttt.recipes import (
+    DEFAULT,
+    PRESETS,
+    Recipe,
+    check_data,
+    decode,
+    default_workers,
+    differences,
+    encode,
+    launch,
+)
 from mttt.recipes.check import not_negative
 from mttt.report import draw_figures
 from mttt.runs import Run, versions
@@ -129,13 +137,14 @@ def main(words: list[str], console: Console) -> int:
             draw_figures(run)
         _next_steps(run, console)
         return 0
+    workers = default_workers(data) if arguments.workers is None else arguments.workers
     begin = time.monotonic()
     with run.locked():
         _say(console, f"Run: {path}  (stop with Ctrl-C; the same command goes on)")
         _say(console, _what_is_there(data))
         try:
             with progress(console, recipe.plan(data).steps, data.evaluation_name) as observer:
-                evaluation = launch(recipe, data, run, observer, workers=_workers(arguments, data))
+                evaluation = launch(recipe, data, run, observer, workers=workers)
         except BadImage as error:
             message = f"{error}. Mend it, or go on without it: {_program()} train --run {_quoted(run)}"
             raise BadData(f"{message} --data.on-error skip") from error
@@ -168,17 +177,6 @@ def _what_is_there(data: DataSet) -> str:
     return f"{there}. {len(data.ignored)} files or folders beside them are not read: {', '.join(data.ignored[:3])}" + (
         ", …" if len(data.ignored) > 3 else ""
     )
-
-
-def _in_memory(source: Source) -> bool:
-    return _in_memory(source.source) if isinstance(source, Subset) else isinstance(source, Arrays)
-
-
-def _workers(arguments: Arguments, data: DataSet) -> int:
-    """What was asked for; or half the processors, if there is something to decode."""
-    if arguments.workers is not None:
-        return arguments.workers
-    return 0 if _in_memory(data.train.source) else max(1, len(os.sched_getaffinity(0)) // 2)
 
 
 def _say(console: Console, text: str) -> None:

@@ -1,7 +1,12 @@
 """Recipes: what to train, as data; and the presets, which are recipes with names."""
 
 from mttt.recipes.codec import UNIONS as UNIONS, decode as decode, differences as differences, encode as encode
-from mttt.recipes.launch import check_data as check_data, launch as launch, load as load
+from mttt.recipes.launch import (
+    check_data as check_data,
+    default_workers as default_workers,
+    launch as launch,
+    load as load,
+)
 from mttt.recipes.mixers import MIXERS as MIXERS
 from mttt.recipes.presets import DEFAULT as DEFAULT, PRESETS as PRESETS, Preset as Preset
 from mttt.recipes.recipe import Recipe as Recipe

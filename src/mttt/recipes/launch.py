@@ -1,10 +1,14 @@
 """From a recipe to a run, and from a run back to a model."""
 
+import os
+
 import equinox as eqx
 import jax
 from jaxtyping import PRNGKeyArray
 
-from mttt.data import DataSet, describe, described, training_batches
+from mttt.data import DataSet, Source, describe, described, training_batches
+from mttt.data.arrays import Arrays
+from mttt.data.source import Subset
 from mttt.models import ViT
 from mttt.outer import Evaluation, Observer, Plan, State, Training, self_check, train
 from mttt.recipes.codec import decode, differences
@@ -44,6 +48,15 @@ def launch(recipe: Recipe, data: DataSet, run: Run, observer: Observer, *, worke
     return evaluation
 
 
+def default_workers(data: DataSet) -> int:
+    """Half the processors, if there is something to decode."""
+    return 0 if _in_memory(data.train.source) else max(1, len(os.sched_getaffinity(0)) // 2)
+
+
+def _in_memory(source: Source) -> bool:
+    return _in_memory(source.source) if isinstance(source, Subset) else isinstance(source, Arrays)
+
+
 def check_data(run: Run, data: DataSet) -> None:
     """Refuse other data than the run began with: labels may mean something else, and test images be known."""
     if run.data is not None and (changed := differences(run.data, describe(data))):
@@ -53,10 +66,15 @@ def check_data(run: Run, data: DataSet) -> None:
         )
 
 
-def load(run: Run, *, images: bool = True) -> tuple[Recipe, DataSet, ViT]:
-    """The recipe, the data and the model of a run's newest checkpoint. Without `images`, the data may be gone."""
+def load(run: Run, *, images: bool = True, data: DataSet | None = None) -> tuple[Recipe, DataSet, ViT]:
+    """The recipe, the data and the model of a run's newest checkpoint.
+
+    Without `images`, the data may be gone; with `data`, they are those, wherever they are now.
+    """
     recipe: Recipe = decode(run.recipe)
-    if images or run.data is None:
+    if data is not None:
+        check_data(run, data)
+    elif images or run.data is None:
         data = recipe.data.load()
         check_data(run, data)
     else:

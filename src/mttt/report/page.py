@@ -105,10 +105,13 @@ def _html(part: str | Table | Picture) -> str:
     return f'<div class="wide"><table><thead>{head}</thead><tbody>\n{body}\n</tbody></table></div>'
 
 
+VERDICTS = ("holds", "does not hold", "undecided", "not measured", "for information")
+
+
 def _state(cell: str) -> str:
     """Verdicts have colours of their own, besides their words."""
     words = cell.strip("*")
-    return f' data-verdict="{words}"' if words in ("holds", "does not hold", "undecided", "not measured") else ""
+    return f' data-verdict="{words}"' if words in VERDICTS else ""
 
 
 def _own_names(svg: str, name: str) -> str:
@@ -137,7 +140,8 @@ th { background: var(--head); text-align: left; font-weight: 600; }
 .words:not(:empty) { min-width: 4.5rem; max-width: 22rem; }
 [data-verdict] { white-space: nowrap; font-weight: 600; }
 [data-verdict="holds"] { color: #17693b; } [data-verdict="does not hold"] { color: #a32020; }
-[data-verdict="undecided"] { color: #8a5a00; } [data-verdict="not measured"] { color: var(--soft); }
+[data-verdict="undecided"] { color: #8a5a00; }
+[data-verdict="not measured"], [data-verdict="for information"] { color: var(--soft); }
 figure { margin: 1.4rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
 """

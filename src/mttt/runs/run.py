@@ -27,10 +27,24 @@ class RunError(Exception):
     """A run that is not there, is in use, or is another one than was asked for."""
 
 
+class InUse(RunError):
+    """Another process trains the run."""
+
+
 def versions() -> dict[str, str]:
     """What decides the numbers besides the recipe."""
     packages = ("mttt", "jax", "jaxlib", "equinox", "optax", "grain", "numpy")
     return {"python": platform.python_version()} | {name: version(name) for name in packages}
+
+
+def machine() -> str:
+    """What kind of machine this is, for people."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        kind = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        kind = platform.processor() or platform.machine()
+    return f"{os.cpu_count()} × {kind}"
 
 
 class Run:
@@ -48,7 +62,9 @@ class Run:
             raise RunError(f"{path} exists already")
         beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         beside.mkdir(parents=True)
-        write_json(beside / "recipe.json", {"recipe": recipe, "versions": versions(), "data": data})
+        write_json(
+            beside / "recipe.json", {"recipe": recipe, "versions": versions(), "machine": machine(), "data": data}
+        )
         try:
             beside.rename(path)
         except OSError as error:  # another process was faster
@@ -70,7 +86,8 @@ class Run:
         path = self.path / "recipe.json"
         try:
             header = json.loads(path.read_text(encoding="utf-8"))
-            return {"recipe": header["recipe"], "versions": header["versions"], "data": header.get("data")}
+            needed = {name: header[name] for name in ("recipe", "versions")}
+            return needed | {name: header.get(name) for name in ("data", "machine")}
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise RunError(f"{path} is not the recipe of a run: {error}") from error
 
@@ -81,6 +98,11 @@ class Run:
     @property
     def versions(self) -> dict[str, str]:
         return self._header()["versions"]
+
+    @property
+    def machine(self) -> str | None:
+        """Where the run began."""
+        return self._header()["machine"]
 
     @property
     def data(self) -> dict[str, Any] | None:
@@ -118,5 +140,5 @@ class Run:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise RunError(f"{self.path} is being trained by another process") from error
+                raise InUse(f"{self.path} is being trained by another process") from error
             yield

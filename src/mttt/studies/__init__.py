@@ -1,7 +1,7 @@
 """The paper's tables and figures, with its own numbers beside ours."""
 
 from mttt.studies.costs import Cost as Cost, costs as costs
-from mttt.studies.grid import Job as Job, Place as Place, Watcher as Watcher, jobs_of as jobs_of, run_grid as run_grid
+from mttt.studies.grid import Grid as Grid, Job as Job, Place as Place, Watcher as Watcher, jobs_of as jobs_of
 from mttt.studies.lengths import measure_lengths as measure_lengths
 from mttt.studies.reports import (
     ALL_ROWS as ALL_ROWS,

@@ -9,7 +9,7 @@ from mttt.studies.row import Row, Study
 from mttt.studies.table1 import MTTT_MLP
 
 NO_STEPS = Row("mttt-mlp-t0", "MTTT-MLP T=0", MTTTMLP(steps=0))
-ASCENT = Row("mttt-mlp-ascent", "MTTT-MLP, ascent (η = −1)", MTTTMLP(optimizer=FixedRate(-1.0)), probe=(0, 1))
+ASCENT = Row("mttt-mlp-ascent", "MTTT-MLP, ascent (η = −1)", MTTTMLP(optimizer=FixedRate(-1.0)))
 
 CONTROLS = Study(
     "controls",

@@ -1,6 +1,7 @@
 """Rows times seeds: trained one after the other, resumed after a kill, skipped if they are there.
 
-    DIR/runs/ROW/seed-K/    a run, as `mttt train` makes them; other-steps.json if the row asks for it
+    DIR/runs/ROW/seed-K/    a run, as `mttt train` makes them; other-steps.json if the row asks for it, and
+                            diverged.json if its loss became infinite: it is not tried again
 
 Directories of several machines merge by copying: a run is where its row and seed say. Nothing else is kept.
 """
@@ -9,17 +10,18 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 
 from mttt.data import DataSet, describe, evaluation_batches
 from mttt.mixers import with_inner_loop
-from mttt.outer import Observer, evaluate
-from mttt.recipes import Recipe, check_data, differences, encode, launch, load
-from mttt.runs import Record, Run, RunError, write_json
+from mttt.outer import NotFinite, Observer, evaluate
+from mttt.recipes import Recipe, check_data, default_workers, differences, encode, launch, load
+from mttt.runs import InUse, Record, Run, RunError, write_json
 from mttt.studies.formulas import vit
 from mttt.studies.row import Row
 from mttt.studies.scale import Scale
@@ -43,7 +45,9 @@ class Watcher(Protocol):
 
     def job(self, job: Job, number: int, steps: int, weight: float, evaluation_name: str) -> Observer: ...
 
-    def finished(self, job: Job, accuracy: float) -> None: ...
+    def finished(self, job: Job, accuracy: float | None) -> None: ...
+
+    def left_to_others(self, job: Job) -> None: ...
 
     def say(self, words: str) -> None: ...
 
@@ -65,22 +69,43 @@ class Place:
         return self.scale.recipe(job.row, seed=job.seed, path=self.data)
 
     def run(self, job: Job) -> Run | None:
-        """The run of a job, if it is finished."""
+        """The run of a job, if it was begun. One of another recipe is refused: its number would be another row's."""
         path = self.path(job)
-        run = Run(path) if (path / "recipe.json").is_file() else None
+        if not path.exists():
+            return None
+        run = Run.open(path)
+        changed = differences(run.recipe, encode(self.recipe(job)))
+        # Where the images are may differ from machine to machine; that they are the same is checked by their names.
+        if changed := [line for line in changed if not line.startswith("data.path:")]:
+            raise RunError(
+                f"{path} is a run of another recipe, and is not overwritten:\n  " + "\n  ".join(changed) + "\n"
+                "Choose another directory with --out DIR, or move that one away"
+            )
+        return run
+
+    def finished(self, job: Job) -> Run | None:
+        """The run of a job, if it is trained."""
+        run = self.run(job)
         return run if run is not None and run.result is not None else None
 
-    def done(self, job: Job) -> bool:
-        """Is there nothing left to do?"""
-        run = self.run(job)
-        return run is not None and (not job.row.probe or _probes(run).is_file())
+    def diverged(self, job: Job) -> Record | None:
+        """Why a run has no result and never will, if that is so."""
+        return _read(self.path(job) / "diverged.json")
 
     def probes(self, job: Job) -> dict[int, Record] | None:
         """The trained model with other numbers of inner steps, if it was asked for and is there."""
-        run = self.run(job)
-        if run is None or not _probes(run).is_file():
-            return None
-        return {int(steps): record for steps, record in json.loads(_probes(run).read_text(encoding="utf-8")).items()}
+        found = _read(self.path(job) / "other-steps.json")
+        return None if found is None else {int(steps): record for steps, record in found.items()}
+
+    def done(self, job: Job) -> bool:
+        """Is there nothing left to do?"""
+        if self.finished(job) is None:
+            return self.diverged(job) is not None
+        return not job.row.probe or self.probes(job) is not None
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
 def jobs_of(rows: Sequence[Row], seeds: int) -> list[Job]:
@@ -89,50 +114,90 @@ def jobs_of(rows: Sequence[Row], seeds: int) -> list[Job]:
     return [Job(row, seed) for seed in range(seeds) for row in unique.values()]
 
 
-def run_grid(place: Place, jobs: Sequence[Job], watcher: Watcher) -> list[Job]:
-    """Do what is not done. The jobs that another process is working on are left to it, and returned."""
-    images: dict[object, DataSet] = {}
+class Grid:
+    """Jobs that were checked: mistakes show before hours of work, not after them."""
 
-    def data_of(recipe: Recipe) -> DataSet:
-        if recipe.data not in images:
-            images[recipe.data] = recipe.data.load()
-        return images[recipe.data]
+    def __init__(self, place: Place, jobs: Sequence[Job]):
+        """A ValueError or a RunError says what is wrong with what was asked for."""
+        self.place, self.jobs = place, list(jobs)
+        self.left = [job for job in jobs if not place.done(job)]
+        self._images: dict[object, DataSet] = {}
+        for job in self.left:
+            recipe, data = place.recipe(job), self.data(job)
+            recipe.plan(data)
+            if (run := place.run(job)) is not None:
+                check_data(run, data)
 
-    left = [job for job in jobs if not place.done(job)]
-    for job in left:  # all mistakes at once, before hours of work
-        recipe = place.recipe(job)
-        recipe.plan(data_of(recipe))
-        _open(place.path(job), recipe, data_of(recipe))
-    weights = {job: weight(place.recipe(job), place.scale, job, data_of(place.recipe(job))) for job in jobs}
-    total = sum(weights.values())
-    watcher.begin(left, total - sum(weights[job] for job in left), total)
-    elsewhere = []
-    for number, job in enumerate(left, 1):
-        recipe = place.recipe(job)
-        data = data_of(recipe)
-        run = _open(place.path(job), recipe, data) or Run.create(place.path(job), encode(recipe), describe(data))
-        steps = recipe.plan(data).steps
-        observer = watcher.job(job, len(jobs) - len(left) + number, steps, weights[job], data.evaluation_name)
-        try:
-            with run.locked():
-                if run.result is None:
-                    launch(recipe, data, run, observer)
-                if job.row.probe:
-                    _probe(run, job.row.probe, watcher.say)
-        except RunError as error:
-            watcher.say(str(error))
-            elsewhere.append(job)
-            continue
+    def data(self, job: Job) -> DataSet:
+        """The images of a job, loaded once."""
+        recipe = self.place.recipe(job)
+        if recipe.data not in self._images:
+            self._images[recipe.data] = recipe.data.load()
+        return self._images[recipe.data]
+
+    @cached_property
+    def weights(self) -> dict[Job, float]:
+        """How much work each job is."""
+        return {job: weight(self.place.recipe(job), self.place.scale, job, self.data(job)) for job in self.jobs}
+
+    def work(self, watcher: Watcher, *, workers: int | None = None) -> list[Job]:
+        """Do what is not done. The jobs that another process is working on are left to it, and returned."""
+        total = sum(self.weights.values())
+        watcher.begin(self.left, total - sum(self.weights[job] for job in self.left), total)
+        others = []
+        for number, job in enumerate(self.left, 1):
+            data, recipe = self.data(job), self.place.recipe(job)
+            observer = watcher.job(
+                job,
+                len(self.jobs) - len(self.left) + number,
+                recipe.plan(data).steps,
+                self.weights[job],
+                data.evaluation_name,
+            )
+            run = self._open(job, recipe, data)
+            try:
+                with run.locked():
+                    watcher.finished(job, self._do(job, run, observer, watcher.say, workers))
+            except InUse:
+                watcher.say(f"{run.path} is being trained by another process, and is left to it")
+                watcher.left_to_others(job)
+                others.append(job)
+            jax.clear_caches()  # every program maps memory, and a process may have only so many maps
+        return others
+
+    def _open(self, job: Job, recipe: Recipe, data: DataSet) -> Run:
+        run = self.place.run(job)
+        if run is None:
+            try:
+                return Run.create(self.place.path(job), encode(recipe), describe(data))
+            except RunError:  # another process was faster
+                run = self.place.run(job)
+        assert run is not None
+        return run
+
+    def _do(
+        self, job: Job, run: Run, observer: Observer, say: Callable[[str], None], workers: int | None
+    ) -> float | None:
+        """Train the run and probe it; its accuracy, or None if it diverged."""
+        data = self.data(job)
+        if run.result is None:
+            many = default_workers(data) if workers is None else workers
+            try:
+                launch(self.place.recipe(job), data, run, observer, workers=many)
+            except NotFinite as error:
+                say(str(error))
+                write_json(run.path / "diverged.json", {"step": error.step, "why": str(error)})
+                return None
+        if job.row.probe and self.place.probes(job) is None:
+            _probe(run, data, job.row.probe, say)
         assert run.result is not None
-        watcher.finished(job, run.result["accuracy"])
-        jax.clear_caches()  # every program maps memory, and a process may have only so many maps
-    return elsewhere
+        return run.result["accuracy"]
 
 
 def weight(recipe: Recipe, scale: Scale, job: Job, data: DataSet) -> float:
     """FLOPs of a training: a step is three forward passes."""
     plan = recipe.plan(data)
-    evaluations = -(-plan.steps // plan.evaluate_every)
+    evaluations = -(-plan.steps // plan.evaluate_every) + len(job.row.probe)
     forwards = 3 * plan.steps * plan.batch_size + evaluations * len(data.evaluation)
     return float(forwards) * forward_flops(scale, job.row, data)
 
@@ -145,33 +210,12 @@ def forward_flops(scale: Scale, row: Row, data: DataSet) -> int:
     return vit(row.mixer, scale.size(row), tokens, channels * patch**2, len(data.classes))
 
 
-def _open(path: Path, recipe: Recipe, data: DataSet) -> Run | None:
-    """The run at a path, if there is one; one of another recipe is refused."""
-    if not path.exists():
-        return None
-    run = Run.open(path)
-    if changed := differences(run.recipe, encode(recipe)):
-        raise RunError(
-            f"{path} is a run of another recipe, and is not overwritten:\n  " + "\n  ".join(changed) + "\n"
-            "Choose another directory with --out DIR, or move that one away"
-        )
-    try:
-        check_data(run, data)
-    except ValueError as error:
-        raise RunError(str(error)) from error
-    return run
-
-
-def _probes(run: Run) -> Path:
-    return run.path / "other-steps.json"
-
-
-def _probe(run: Run, steps: Sequence[int], say: Callable[[str], None]) -> None:
+def _probe(run: Run, data: DataSet, steps: Sequence[int], say: Callable[[str], None]) -> None:
     """Evaluate the trained model with other numbers of inner steps."""
-    recipe, data, model = load(run)
+    recipe, _, model = load(run, data=data)
     found = {}
     for t in steps:
-        say(f"evaluating with T = {t}")
+        say(f"    evaluating with T = {t}")
         batches = evaluation_batches(data.evaluation, recipe.evaluation_batch_size)
         result = evaluate(with_inner_loop(model, steps=t), batches, dtype=jnp.dtype(recipe.dtype))
         found[str(t)] = {
@@ -179,4 +223,4 @@ def _probe(run: Run, steps: Sequence[int], say: Callable[[str], None]) -> None:
             "loss": result.loss if math.isfinite(result.loss) else None,  # too many steps may diverge
             "inner_losses": result.per_layer() if math.isfinite(result.loss) else None,
         }
-    write_json(_probes(run), found)
+    write_json(run.path / "other-steps.json", found)

@@ -1,8 +1,9 @@
 """Time and memory of one layer against the number of tokens: linear for parametric learners, quadratic for kernels."""
 
 from collections.abc import Callable
-from math import log
 from typing import Any
+
+import numpy as np
 
 from mttt.bench.layers import Contestant, Shape
 from mttt.bench.measure import interleave, machine
@@ -55,5 +56,5 @@ def measure_lengths(
 
 
 def slope(lengths: tuple[int, ...], values: list[float] | list[int]) -> float:
-    """The power of n that the values grow with, from the shortest length to the longest."""
-    return log(values[-1] / values[0]) / log(lengths[-1] / lengths[0])
+    """The power of n that the values grow with: least squares in log-log."""
+    return float(np.polyfit(np.log(lengths), np.log(values), 1)[0])

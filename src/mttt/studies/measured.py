@@ -1,5 +1,6 @@
 """What the runs of a grid say, row by row."""
 
+import json
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from mttt.data import DataSet
+from mttt.data import described
 from mttt.runs import Record, Run
 from mttt.studies.grid import Job, Place, forward_flops
 from mttt.studies.row import Row, Study
@@ -20,6 +21,8 @@ class Measured:
 
     row: Row
     accuracies: dict[int, float]
+    diverged: tuple[int, ...]
+    """seeds whose loss became infinite"""
     parameters: int
     flops: int
     """of a forward pass of one image"""
@@ -29,6 +32,8 @@ class Measured:
     """evaluations during training, by seed"""
     probes: dict[int, dict[int, Record]]
     """by seed and number of inner steps"""
+    origins: tuple[tuple[dict[str, str], str | None], ...] = ()
+    """versions and machines of the runs"""
 
     @property
     def mean(self) -> float | None:
@@ -49,10 +54,11 @@ class Measured:
             "mean": self.mean,
             "std": self.std,
             "seeds": sorted(self.accuracies),
+            "diverged": list(self.diverged),
             "accuracies": [self.accuracies[seed] for seed in sorted(self.accuracies)],
             "parameters": self.parameters,
             "flops": self.flops,
-            "flops_relative": self.flops / base.flops if base else None,
+            "flops_relative": relative_flops(self, base),
             "step_time_relative": relative,
             "images_per_second": self.images_per_second,
             "paper_accuracy": study.paper.get(self.row.name),
@@ -69,32 +75,41 @@ def _curve(record: Record) -> dict[str, Any]:
     return {name: record[name] for name in ("step", "epoch", "accuracy", "inner_losses")}
 
 
+def relative_flops(row: Measured, base: Measured | None) -> float | None:
+    """How many times the FLOPs; None if there is nothing to compare with."""
+    return None if base is None or base.row.look != row.row.look else row.flops / base.flops
+
+
 def relative_time(row: Measured, base: Measured | None) -> float | None:
-    """How many times longer a training step of a row takes."""
-    if base is None or not base.images_per_second or not row.images_per_second:
+    """How many times longer a training step of a row takes; None if there is nothing to compare with."""
+    if base is None or base.row.look != row.row.look or not base.images_per_second or not row.images_per_second:
         return None
     return base.images_per_second / row.images_per_second
 
 
 def measure(place: Place, rows: Iterable[Row], seeds: int) -> dict[str, Measured]:
-    """Every row by its name, with the seeds that are there."""
-    data: dict[Any, DataSet] = {}
+    """Every row that has a run, by its name. The images are not needed for it."""
     found = {}
     for row in rows:
-        recipe = place.recipe(Job(row, 0))
-        if recipe.data not in data:
-            data[recipe.data] = recipe.data.load()
-        images = data[recipe.data]
-        shapes = eqx.filter_eval_shape(recipe.model.build, images, key=jax.random.key(0))
-        runs = {seed: run for seed in range(seeds) if (run := place.run(Job(row, seed))) is not None}
+        jobs = [Job(row, seed) for seed in range(seeds)]
+        runs = {job.seed: run for job in jobs if (run := place.finished(job)) is not None}
+        diverged = tuple(job.seed for job in jobs if place.diverged(job) is not None)
+        begun = list(runs.values()) or [run for job in jobs if (run := place.run(job)) is not None]
+        if not (runs or diverged) or begun[0].data is None:
+            continue
+        data = described(begun[0].data)
+        shapes = eqx.filter_eval_shape(place.recipe(jobs[0]).model.build, data, key=jax.random.key(0))
+        arrays = [leaf for leaf in jax.tree.leaves(shapes) if isinstance(leaf, jax.ShapeDtypeStruct)]
         found[row.name] = Measured(
             row,
             {seed: 100 * run.result["accuracy"] for seed, run in runs.items() if run.result is not None},
-            sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(shapes, eqx.is_array_like)) if hasattr(leaf, "size")),
-            forward_flops(place.scale, row, images),
+            diverged,
+            sum(array.size for array in arrays),
+            forward_flops(place.scale, row, data),
             _speed(runs.values()),
             {seed: run.metrics.read("evaluation") for seed, run in runs.items()} if row.curves else {},
             {seed: probes for seed in runs if (probes := place.probes(Job(row, seed))) is not None},
+            tuple({json.dumps([run.versions, run.machine]): (run.versions, run.machine) for run in begun}.values()),
         )
     return found
 

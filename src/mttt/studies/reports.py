@@ -10,7 +10,7 @@ from mttt.runs import versions, write_json
 from mttt.studies import controls, figure1, table1, table2, table3
 from mttt.studies.claims import Claim, Evidence, claims
 from mttt.studies.grid import Place
-from mttt.studies.measured import Measured, measure, relative_time
+from mttt.studies.measured import Measured, measure, relative_flops, relative_time
 from mttt.studies.row import Row, Study
 from mttt.studies.statistics import Part
 
@@ -33,12 +33,11 @@ class Findings:
 
     def rows(self, study: Study) -> list[Measured]:
         """The rows of a study that have a run."""
-        found = (self.evidence.rows[row.name] for row in study.rows)
-        return [measured for measured in found if measured.accuracies]
+        return [self.evidence.rows[row.name] for row in study.rows if row.name in self.evidence.rows]
 
-    def base(self, study: Study) -> Measured:
-        """What a study's FLOPs and times are relative to."""
-        return self.evidence.rows[study.base]
+    def base(self, study: Study) -> Measured | None:
+        """What a study's FLOPs and times are relative to, if it is there."""
+        return self.evidence.rows.get(study.base)
 
 
 def find(place: Place, seeds: int, lengths: dict[str, Any] | None, command: str) -> Findings:
@@ -61,7 +60,7 @@ CLAIMS_OF = {
 def write_report(findings: Findings, study: Study, directory: Path) -> Path:
     """report.md, report.html and report.json of a study."""
     chosen = [claim for claim in findings.claims if claim.number in CLAIMS_OF[study.name]]
-    sections = [Section("Measured", (_table(findings, study), *_notes(findings, study)))]
+    sections = [Section("Measured", (_table(findings, study), *_notes(study)))]
     if pictures := _pictures(findings, study):
         sections.append(Section("Pictures", tuple(pictures)))
     sections.append(Section("Verdicts", tuple(_verdicts(chosen))))
@@ -111,23 +110,40 @@ def _json(findings: Findings, name: str, rows: list[dict[str, Any]], chosen: lis
 
 
 def _lead(findings: Findings, rows: Sequence[Row]) -> tuple[str, ...]:
-    there = [findings.evidence.rows[row.name] for row in rows]
-    missing = [f"{m.row.name} ({len(m.accuracies)})" for m in there if len(m.accuracies) < findings.seeds]
-    scale = findings.place.scale
+    scale, seeds = findings.place.scale, findings.seeds
+    there = findings.evidence.rows
+    counts = {row.name: len(there[row.name].accuracies) if row.name in there else 0 for row in rows}
+    missing = [f"{name} ({n})" for name, n in counts.items() if n < seeds and name not in scale.left_out]
     lead = [
-        f"Scale **{scale.name}**: {scale.about}. Seeds 0 to {findings.seeds - 1}. Made by `{findings.command}`, "
-        f"mttt {versions()['mttt']}, jax {versions()['jax']}, Python {versions()['python']}.",
-        "Tuning: none, for no row. Every row has the same recipe but for its layer; the inner rate is η = 1.",
+        f"Scale **{scale.name}**: {scale.about}. Seeds 0 to {seeds - 1}. Written by `{findings.command}`; one row "
+        "again, elsewhere: `mttt study claims --only ROW --seeds N --out DIR`.",
+        *_origins(findings, rows),
+        scale.tuning,
     ]
     if missing:
-        lead.append(f"**Not complete**: rows with fewer than {findings.seeds} seeds so far: {', '.join(missing)}.")
+        lead.append(f"**Not complete**: rows with fewer than {seeds} seeds so far: {', '.join(missing)}.")
+    if not plots.can_draw():
+        lead.append("No pictures: matplotlib is not installed (`pip install 'mttt[plots]'`).")
     return tuple(lead)
+
+
+def _origins(findings: Findings, rows: Sequence[Row]) -> list[str]:
+    """The versions and machines of the runs; more than one of each if they are from several."""
+    measured = [findings.evidence.rows[row.name] for row in rows if row.name in findings.evidence.rows]
+    texts = {
+        f"mttt {versions['mttt']}, jax {versions['jax']}, Python {versions['python']}"
+        + (f", {machine}" if machine else "")
+        for m in measured
+        for versions, machine in m.origins
+    }
+    return [f"Trained with {'; '.join(sorted(texts))}."] if texts else []
 
 
 def _spread(measured: Measured) -> str:
     if measured.mean is None:
-        return "–"
-    return f"{measured.mean:.2f}" + (f" ± {measured.std:.2f}" if measured.std is not None else "")
+        return "diverged"
+    spread = f"{measured.mean:.2f}" + (f" ± {measured.std:.2f}" if measured.std is not None else "")
+    return f"{spread} ({len(measured.diverged)} diverged)" if measured.diverged else spread
 
 
 def _times(ratio: float | None) -> str:
@@ -137,32 +153,34 @@ def _times(ratio: float | None) -> str:
 def _table(findings: Findings, study: Study) -> Table:
     base = findings.base(study)
     sizes = len({row.size for row in study.rows}) > 1
+    looks = len({row.look for row in study.rows}) > 1
     rows = []
     for m in findings.rows(study):
         paper = study.paper.get(m.row.name)
         rows.append(
             (
-                *((m.row.size.title(),) if sizes else ()),
+                *((m.row.look if looks else m.row.size.title(),) if sizes else ()),
                 m.row.label,
                 _spread(m),
                 str(len(m.accuracies)),
                 f"{m.parameters / 1e3:,.0f}",
-                _times(m.flops / base.flops),
+                _times(relative_flops(m, base)),
                 _times(relative_time(m, base)),
                 "–" if paper is None else f"{paper:.1f}",
             )
         )
     head = ("layer", "accuracy, %", "seeds", "thousand parameters", "FLOPs", "step time", "paper, %")
-    return Table(("ViT", *head) if sizes else head, tuple(rows), words=(0, 1) if sizes else (0,))
+    return Table(("tokens" if looks else "ViT", *head) if sizes else head, tuple(rows), words=(0, 1) if sizes else (0,))
 
 
-def _notes(findings: Findings, study: Study) -> list[str]:
-    base = findings.base(study).row
+def _notes(study: Study) -> list[str]:
+    base = next(row for row in study.rows if row.name == study.base)
     return [
         "Accuracy on all test images, mean ± standard deviation over seeds. FLOPs of a forward pass and time of a "
         f"training step relative to {base.label}{f', {base.size.title()}' if base.look == 'pixels' else ''} (times "
-        "from the runs themselves, so other work on the machine is in them). The paper's accuracy is that of its "
-        "ImageNet model: an ordering can be compared with it, a number cannot."
+        "from the runs themselves, so other work on the machine is in them). Parameters include those that are not "
+        "trained. The paper's accuracy is that of its ImageNet model: an ordering can be compared with it, a number "
+        "cannot."
     ]
 
 
@@ -176,9 +194,9 @@ def _verdicts(chosen: list[Claim]) -> list[str | Table]:
         )
     parts.append(
         "Differences are in percentage points, paired over seeds. A claim holds if all of its parts do, and does not "
-        "hold if one does not. With 95 % confidence, a difference holds if its interval is above 0 (or within the "
-        "margin that the test names), does not hold if the interval is on the other side, and is undecided otherwise; "
-        "there is no correction for the number of claims."
+        "hold if one does not; parts for information do not count. With 95 % confidence, a difference holds if its "
+        "interval is above 0 (or on the claimed side of the margin that the test names), does not hold if the interval "
+        "is on the other side, and is undecided otherwise; there is no correction for the number of claims."
     )
     return parts
 
@@ -192,7 +210,7 @@ def _part(part: Part) -> tuple[str, ...]:
 def _pictures(findings: Findings, study: Study) -> list[Picture]:
     if not plots.can_draw():
         return []
-    rows = {m.row.name: m for m in findings.rows(study)}
+    rows = {m.row.name: m for m in findings.rows(study) if m.accuracies}
     if study.name == "figure1-left":
         return _against_steps(rows)
     if study.name == "figure1-right":
@@ -245,8 +263,8 @@ def _inner_losses(rows: dict[str, Measured]) -> list[Picture]:
 def _other_steps(findings: Findings) -> list[Picture]:
     series = {}
     for row, name in ((table1.MTTT_MLP, "trained with T = 1"), (figure1.FULL4, "trained with T = 4")):
-        probes = findings.evidence.rows[row.name].probes
-        if probes:
+        measured = findings.evidence.rows.get(row.name)
+        if measured and (probes := measured.probes):
             steps = next(iter(probes.values()))
             series[name] = {t: [100 * probe[t]["accuracy"] for probe in probes.values()] for t in steps}
     if not series:

@@ -10,12 +10,12 @@ for the number of claims.
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from scipy import stats
 
-Verdict = Literal["holds", "does not hold", "undecided", "not measured"]
+Verdict = Literal["holds", "does not hold", "undecided", "not measured", "for information"]
 
 
 @dataclass(frozen=True)
@@ -42,26 +42,24 @@ def interval(values: Sequence[float], confidence: float) -> tuple[float, float]:
     return statistics.mean(values) - half, statistics.mean(values) + half
 
 
-def _p(values: Sequence[float], mean: float = 0.0) -> float:
-    """Two-sided p of the t-test that the values have this mean."""
-    spread = statistics.stdev(values)
+def _p_above(values: Sequence[float], bound: float) -> float:
+    """One-sided p of the t-test that the mean is above a bound."""
+    distance, spread = statistics.mean(values) - bound, statistics.stdev(values)
     if spread == 0:
-        return 0.0 if statistics.mean(values) != mean else 1.0
-    t = (statistics.mean(values) - mean) / (spread / math.sqrt(len(values)))
-    return float(2 * stats.t.sf(abs(t), len(values) - 1))
+        return 0.5 if distance == 0 else float(distance < 0)
+    return float(stats.t.sf(distance / (spread / math.sqrt(len(values))), len(values) - 1))
 
 
-def _seeds_needed(values: Sequence[float], distance: float) -> str:
-    """How many seeds would tell a difference of this size from nothing, four times in five."""
+def _seeds_needed(values: Sequence[float], distance: float, quantile: float) -> str:
+    """How many seeds would tell a mean at this distance from its bound, four times in five."""
     spread = statistics.stdev(values)
     if distance == 0 or spread == 0:
-        return "no number of seeds would: the difference is 0"
+        return "no number of seeds, if the mean is what it seems to be: it is on the bound"
     for n in range(len(values) + 1, 1000):
-        df = n - 1
         shift = abs(distance) / spread * math.sqrt(n)
-        if float(stats.nct.sf(stats.t.ppf(0.975, df), df, shift)) >= 0.8:
-            return f"about {n} seeds, if the difference is what it seems to be"
-    return "more than 1000 seeds, if the difference is what it seems to be: it is practically nothing"
+        if float(stats.nct.sf(stats.t.ppf(quantile, n - 1), n - 1, shift)) >= 0.8:
+            return f"about {n} seeds, if the mean is what it seems to be"
+    return "more than 1000 seeds, if the mean is what it seems to be"
 
 
 def _few(text: str, values: Sequence[float]) -> Part:
@@ -70,14 +68,18 @@ def _few(text: str, values: Sequence[float]) -> Part:
     return Part(text, verdict, mean, None, len(values), decide="at least two seeds" if values else "the runs")
 
 
-def above(text: str, differences: Sequence[float]) -> Part:
-    """The differences are claimed to be above 0."""
+def _judge(inside: bool, outside: bool) -> Verdict:
+    return "holds" if inside else "does not hold" if outside else "undecided"
+
+
+def above(text: str, differences: Sequence[float], bound: float = 0.0) -> Part:
+    """The differences are claimed to be above a bound."""
     if len(differences) < 2:
         return _few(text, differences)
     low, high = interval(differences, 0.95)
-    verdict: Verdict = "holds" if low > 0 else "does not hold" if high < 0 else "undecided"
-    mean = statistics.mean(differences)
-    decide = _seeds_needed(differences, mean) if verdict == "undecided" else ""
+    verdict, mean = _judge(low > bound, high < bound), statistics.mean(differences)
+    one_sided = _p_above(differences, bound)
+    against = f" against {bound:g}" if bound else ""
     return Part(
         text,
         verdict,
@@ -86,10 +88,17 @@ def above(text: str, differences: Sequence[float]) -> Part:
         len(differences),
         low,
         high,
-        _p(differences),
-        "paired t-test, two-sided; 95 % interval",
-        decide,
+        2 * min(one_sided, 1 - one_sided),
+        f"paired t-test{against}, two-sided; 95 % interval",
+        _seeds_needed(differences, mean - bound, 0.975) if verdict == "undecided" else "",
     )
+
+
+def below(text: str, differences: Sequence[float], bound: float) -> Part:
+    """The differences are claimed to be below a bound."""
+    part = above(text, differences, bound)
+    opposite: dict[Verdict, Verdict] = {"holds": "does not hold", "does not hold": "holds"}
+    return replace(part, verdict=opposite.get(part.verdict, part.verdict))
 
 
 def within(text: str, differences: Sequence[float], margin: float) -> Part:
@@ -97,12 +106,10 @@ def within(text: str, differences: Sequence[float], margin: float) -> Part:
     if len(differences) < 2:
         return _few(text, differences)
     low, high = interval(differences, 0.9)
-    inside, outside = -margin < low and high < margin, high < -margin or low > margin
-    verdict: Verdict = "holds" if inside else "does not hold" if outside else "undecided"
-    mean = statistics.mean(differences)
-    decide = _seeds_needed(differences, margin - abs(mean)) if verdict == "undecided" else ""
-    # Of the two one-sided tests, the one that is harder to pass.
-    p = max(_p(differences, -margin), _p(differences, margin)) / 2 if inside else None
+    verdict, mean = (
+        _judge(-margin < low and high < margin, high < -margin or low > margin),
+        statistics.mean(differences),
+    )
     return Part(
         text,
         verdict,
@@ -111,31 +118,15 @@ def within(text: str, differences: Sequence[float], margin: float) -> Part:
         len(differences),
         low,
         high,
-        p,
+        max(_p_above(differences, -margin), 1 - _p_above(differences, margin)),
         f"two one-sided paired t-tests, margin ±{margin:g}; 90 % interval",
-        decide,
+        _seeds_needed(differences, margin - abs(mean), 0.95) if verdict == "undecided" else "",
     )
 
 
-def below(text: str, differences: Sequence[float], margin: float) -> Part:
-    """The differences are claimed to be less than a margin that would matter."""
-    if len(differences) < 2:
-        return _few(text, differences)
-    part = above(text, [margin - difference for difference in differences])
-    mean = statistics.mean(differences)
-    assert part.low is not None and part.high is not None
-    return Part(
-        text,
-        part.verdict,
-        mean,
-        part.std,
-        part.seeds,
-        margin - part.high,
-        margin - part.low,
-        part.p,
-        f"paired t-test against a margin of {margin:g}, two-sided; 95 % interval",
-        _seeds_needed(differences, margin - mean) if part.verdict == "undecided" else "",
-    )
+def informing(part: Part) -> Part:
+    """A comparison that is worth knowing, and that the claim does not rest on."""
+    return part if part.verdict == "not measured" else replace(part, verdict="for information", decide="")
 
 
 def counted(text: str, verdict: Verdict, test: str, decide: str = "") -> Part:
@@ -144,9 +135,9 @@ def counted(text: str, verdict: Verdict, test: str, decide: str = "") -> Part:
 
 
 def all_of(parts: Iterable[Part]) -> Verdict:
-    """A claim holds if all of it does, and does not if a part of it does not."""
-    verdicts = [part.verdict for part in parts]
-    for worst in ("not measured", "does not hold", "undecided"):
+    """A claim does not hold if a part of it does not, and holds if all of it does."""
+    verdicts = [part.verdict for part in parts if part.verdict != "for information"]
+    for worst in ("does not hold", "not measured", "undecided"):
         if worst in verdicts:
             return worst
-    return "holds"
+    return "holds" if verdicts else "not measured"

@@ -1,4 +1,4 @@
-"""One step of every row on noise: does a scale fit this machine? Nothing is kept."""
+"""Two steps of every row on noise: is everything there that a scale needs? Nothing is kept."""
 
 import time
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ from mttt.studies.scale import Scale
 
 
 class Trial(NamedTuple):
-    """What one step said."""
+    """What two steps on the same images said."""
 
     row: Row
-    loss: float
+    losses: tuple[float, float]
     seconds: float
 
 
@@ -39,24 +39,25 @@ def noise(data: Data, images: int, *, side: int | None = None) -> DataSet:
 
 
 def try_rows(scale: Scale, rows: tuple[Row, ...], *, images: int = 2, side: int | None = None) -> Iterator[Trial]:
-    """Build each row as the scale says and take a step on a few images of noise."""
+    """Build each row as the scale says and take two steps on a few images of noise."""
     for row in rows:
         begin = time.monotonic()
         recipe = scale.recipe(row, seed=0)
         data = noise(recipe.data, images, side=side)
-        # The schedule must not end with the only step: its rate would be 0.
-        recipe = replace(recipe, batch_size=images, accumulate=1, epochs=2.0)
+        recipe = replace(recipe, batch_size=images, accumulate=1, epochs=4.0)
         plan = recipe.plan(data)
         optimizer, _ = recipe.build_optimizer(plan)
-        state = initial_state(recipe, data, plan)
         source = data.train.source
         assert isinstance(source, Arrays)
         batch = Batch(source.images, source.labels, np.ones(images, np.float32))
         step = eqx.filter_jit(
-            lambda state, batch, optimizer=optimizer, recipe=recipe: train_step(
-                state, batch, optimizer=optimizer, mixup=recipe.mixup
+            lambda state, batch, optimizer=optimizer, plan=plan: train_step(
+                state, batch, optimizer=optimizer, dtype=plan.dtype, mixup=plan.mixup
             )
         )
-        state = step(state, batch)
-        yield Trial(row, float(state.totals.loss) / images, time.monotonic() - begin)
+        state, losses = initial_state(recipe, data, plan), []
+        for _ in range(2):
+            state = step(state.reset_totals(), batch)
+            losses.append(float(state.totals.loss) / images)
+        yield Trial(row, (losses[0], losses[1]), time.monotonic() - begin)
         jax.clear_caches()
