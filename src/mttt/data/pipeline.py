@@ -5,6 +5,7 @@ by one call, in whichever thread or process has time. So batches are the same fo
 several machines makes its own rows of the same batches.
 """
 
+import os
 from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -152,7 +153,10 @@ class EvaluationBatches:
     def __iter__(self) -> Iterator[Batch]:
         self.problems = []
         starts: Any = grain.MapDataset.range(0, len(self.view), self.batch_size)
-        for made in starts.map(self._make).to_iter_dataset(grain.ReadOptions(num_threads=2, prefetch_buffer_size=4)):
+        # Pillow decodes and scales without Python's lock, so threads are enough here.
+        threads = min(max(2, len(os.sched_getaffinity(0))), 16)
+        options = grain.ReadOptions(num_threads=threads, prefetch_buffer_size=threads + 2)
+        for made in starts.map(self._make).to_iter_dataset(options):
             if made.problems and self.view.on_error == "stop":
                 raise BadImage(*made.problems[0])
             self.problems += made.problems
