@@ -179,7 +179,12 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     code, text = run("table1", "--seeds", "0")
     assert code == 2 and "seeds=0" in text
     code, text = run("table1", "--only", "linear-attention", "--seeds", "1")
-    assert code == 0 and "1 runs to do" in text and "seed 0: accuracy" in text
+    assert (
+        code == 0
+        and "1 run to do" in text
+        and "run 1 of 1: linear-attention, seed 0" in text
+        and "seed 0: accuracy" in text
+    )
     assert "Not complete" in Path("studies/small/table1/report.md").read_text()
     code, text = run("table1", "--only", "linear-attention", "--seeds", "1")
     assert code == 0 and "All is done" in text

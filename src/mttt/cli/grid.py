@@ -60,10 +60,14 @@ class GridProgress:
     def begin(self, jobs: Sequence[Job], done: float, total: float) -> None:
         self.before, self.done, self.total = done, done, total
         self.started = time.monotonic()
-        self.say(f"{len(jobs)} runs to do; {done / total:.0%} of the work is done already." if jobs else "All is done.")
+        self.waiting = len(jobs)
+        runs = "1 run" if len(jobs) == 1 else f"{len(jobs)} runs"
+        self.say(f"{runs} to do; {done / total:.0%} of the work is done already." if jobs else "All is done.")
 
     def job(self, job: Job, number: int, steps: int, weight: float, evaluation_name: str) -> Observer:
-        self.title, self.newest, self.current = f"run {number}: {job}", "compiling …", 0.0
+        of = number + self.waiting - 1
+        self.waiting -= 1
+        self.title, self.newest, self.current = f"run {number} of {of}: {job}", "compiling …", 0.0
         self.line(f"{self.title}  {self.left()}")
         self.run = _Run(self, steps, weight, evaluation_name)
         return self.run
