@@ -24,7 +24,7 @@ SCALE = Scale(
 )
 ROWS = (
     Row("linear-attention", "Linear attention, identity map", IdentityLinearAttention()),
-    Row("mttt-mlp", "MTTT-MLP", MTTTMLP(), probe=(0, 1, 2)),
+    Row("mttt-mlp", "MTTT-MLP", MTTTMLP(), probe=(0, 1)),
 )
 
 
@@ -65,4 +65,4 @@ def work(directory, seeds=2, rows=ROWS, scale=SCALE):
 
 
 if __name__ == "__main__":
-    work(Path(sys.argv[1]))
+    work(Path(sys.argv[1]), seeds=1)
