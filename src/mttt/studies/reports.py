@@ -114,9 +114,10 @@ def _lead(findings: Findings, rows: Sequence[Row]) -> tuple[str, ...]:
     there = findings.evidence.rows
     counts = {row.name: len(there[row.name].accuracies) if row.name in there else 0 for row in rows}
     missing = [f"{name} ({n})" for name, n in counts.items() if n < seeds and name not in scale.left_out]
+    which = "Seed 0" if seeds == 1 else f"Seeds 0 to {seeds - 1}"
     lead = [
-        f"Scale **{scale.name}**: {scale.about}. {'Seed 0' if seeds == 1 else f'Seeds 0 to {seeds - 1}'}. Written by `{findings.command}`; one row "
-        "again, elsewhere: `mttt study claims --only ROW --seeds N --out DIR`.",
+        f"Scale **{scale.name}**: {scale.about}. {which}. Written by `{findings.command}`; one row again, elsewhere: "
+        "`mttt study claims --only ROW --seeds N --out DIR`.",
         *_origins(findings, rows),
         scale.tuning,
     ]
