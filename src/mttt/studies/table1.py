@@ -2,8 +2,7 @@
 
     mttt study table1
 
-The paper's accuracies are those of ViT-Small on ImageNet after 90 epochs. At the small scale a seed takes about 6
-minutes on two cores.
+The paper's accuracies are those of ViT-Small on ImageNet after 90 epochs.
 """
 
 from mttt.recipes.mixers import (
