@@ -41,7 +41,7 @@ class _Run:
 
 
 class GridProgress:
-    """Two lines that move in a terminal; now and then a line elsewhere."""
+    """A bar that moves in a terminal; now and then a line elsewhere."""
 
     def __init__(self, console: Console):
         self.console, self.newest, self.title = console, "", ""

@@ -13,7 +13,7 @@ from mttt.cli.arguments import UsageError, check_file, refusing, unknown
 from mttt.cli.costs import show_costs
 from mttt.cli.grid import watch
 from mttt.outer import Interrupted
-from mttt.recipes.check import positive
+from mttt.recipes.check import not_negative, positive
 from mttt.runs import write_json
 from mttt.studies import (
     ALL_ROWS,
@@ -98,6 +98,7 @@ def _costs(arguments: Costs, console: Console) -> int:
 def _grid(name: str, arguments: Arguments, command: str, console: Console) -> int:
     with refusing():
         positive(seeds=arguments.seeds)
+        not_negative(workers=arguments.workers or 0)
     scale = SCALES[arguments.scale]
     rows = _rows(name, arguments.only, scale, console)
     if arguments.trial:

@@ -31,6 +31,17 @@ def _imagenet(data: Folder, model: Model, *, mixup: float) -> Recipe:
     )
 
 
+# For short trainings on two cores.
+_PATCHES = Model(size="micro-m", patch=4, positions="sincos", head="linear")
+_PIXELS = Model(
+    size="micro-s",
+    patch=1,
+    positions="learned",
+    embedding="xavier",
+    head="linear",
+    mixer=MTTTMLP(steps=4, batching="mini"),
+)
+
 PRESETS: dict[str, Preset] = {
     "digits": Preset(
         Recipe(
@@ -54,7 +65,7 @@ PRESETS: dict[str, Preset] = {
     "fashion-patches": Preset(
         Recipe(
             data=Idx(),
-            model=Model(size="micro-m", patch=4, positions="sincos", head="linear"),
+            model=_PATCHES,
             epochs=2.0,
             batch_size=64,
             log_every=50,
@@ -64,14 +75,7 @@ PRESETS: dict[str, Preset] = {
     "fashion-pixels": Preset(
         Recipe(
             data=Idx(size=14),
-            model=Model(
-                size="micro-s",
-                patch=1,
-                positions="learned",
-                embedding="xavier",
-                head="linear",
-                mixer=MTTTMLP(steps=4, batching="mini"),
-            ),
+            model=_PIXELS,
             epochs=1.0,
             batch_size=64,
             log_every=50,
@@ -81,7 +85,7 @@ PRESETS: dict[str, Preset] = {
     "cifar10-patches": Preset(
         Recipe(
             data=Cifar10(augment=Augment(crop="pad", flip=True)),
-            model=Model(size="micro-m", patch=4, positions="sincos", head="linear"),
+            model=_PATCHES,
             epochs=2.0,
             batch_size=64,
             log_every=50,
@@ -91,14 +95,7 @@ PRESETS: dict[str, Preset] = {
     "cifar10-pixels": Preset(
         Recipe(
             data=Cifar10(size=16, augment=Augment(flip=True)),
-            model=Model(
-                size="micro-s",
-                patch=1,
-                positions="learned",
-                embedding="xavier",
-                head="linear",
-                mixer=MTTTMLP(steps=4, batching="mini"),
-            ),
+            model=_PIXELS,
             epochs=1.0,
             batch_size=64,
             log_every=50,

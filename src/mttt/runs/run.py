@@ -18,6 +18,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from mttt.runs.checkpoints import Checkpoints
 from mttt.runs.files import write_json
 from mttt.runs.metrics import Metrics
@@ -38,7 +40,10 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> str:
-    """What kind of machine this is, for people."""
+    """What kind of machine this is, for people: its accelerators, or else its processors."""
+    devices = jax.devices()
+    if devices[0].platform != "cpu":
+        return f"{len(devices)} × {devices[0].device_kind}"
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         kind = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

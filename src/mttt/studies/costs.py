@@ -18,37 +18,16 @@ import jax.numpy as jnp
 from mttt.count import flops
 from mttt.models import SMALL, TINY, Block, LearnedPositions, SinCosPositions, Size, ViT
 from mttt.models.embed import grid
-from mttt.recipes.mixers import (
-    MTTTMLP,
-    Attention,
-    EluAttention,
-    HyenaOperator,
-    IdentityLinearAttention,
-    LinformerAttention,
-    LongformerAttention,
-    Mixer,
-    MTTTLinear,
-    SoftmaxFree,
-)
+from mttt.recipes.mixers import Mixer
+from mttt.studies import table1, table3
 from mttt.studies.formulas import vit
 from mttt.studies.notes import NOTES
 from mttt.studies.paper import PRINTED, Printed
 
 CLASSES = 1000
 SIZES = {"tiny": TINY, "small": SMALL}
-BASE = "Linear attention, identity map"
-LAYERS: dict[str, Mixer] = {
-    "Linformer": LinformerAttention(rank=16),
-    "Longformer": LongformerAttention(),
-    "SOFT": SoftmaxFree(),
-    "Hyena": HyenaOperator(),
-    "Self-attention": Attention(),
-    "Linear attention (Katharopoulos et al.)": EluAttention(),
-    BASE: IdentityLinearAttention(),
-    "MTTT-Linear": MTTTLinear(),
-    "MTTT-MLP": MTTTMLP(),
-    "MTTT-MLP SGD T=4": MTTTMLP(steps=4, batching="mini"),
-}
+BASE = table1.LINEAR_ATTENTION.label
+LAYERS: dict[str, Mixer] = {row.label: row.mixer for row in (*table1.ROWS, *table3.ROWS)}
 
 
 @dataclass(frozen=True)

@@ -72,25 +72,32 @@ def _judge(inside: bool, outside: bool) -> Verdict:
     return "holds" if inside else "does not hold" if outside else "undecided"
 
 
-def above(text: str, differences: Sequence[float], bound: float = 0.0) -> Part:
-    """The differences are claimed to be above a bound."""
-    if len(differences) < 2:
-        return _few(text, differences)
-    low, high = interval(differences, 0.95)
-    verdict, mean = _judge(low > bound, high < bound), statistics.mean(differences)
-    one_sided = _p_above(differences, bound)
-    against = f" against {bound:g}" if bound else ""
+def _compared(text: str, differences: Sequence[float], confidence: float, low_bound: float, high_bound: float) -> Part:
+    """Is the mean's interval between two bounds, beyond one of them, or neither?"""
+    low, high = interval(differences, confidence)
     return Part(
         text,
-        verdict,
-        mean,
+        _judge(low_bound < low and high < high_bound, high < low_bound or low > high_bound),
+        statistics.mean(differences),
         statistics.stdev(differences),
         len(differences),
         low,
         high,
+    )
+
+
+def above(text: str, differences: Sequence[float], bound: float = 0.0) -> Part:
+    """The differences are claimed to be above a bound."""
+    if len(differences) < 2:
+        return _few(text, differences)
+    part = _compared(text, differences, 0.95, bound, math.inf)
+    one_sided = _p_above(differences, bound)
+    against = f" against {bound:g}" if bound else ""
+    return _told(
+        part,
         2 * min(one_sided, 1 - one_sided),
         f"paired t-test{against}, two-sided; 95 % interval",
-        _seeds_needed(differences, mean - bound, 0.975) if verdict == "undecided" else "",
+        _seeds_needed(differences, statistics.mean(differences) - bound, 0.975),
     )
 
 
@@ -105,23 +112,17 @@ def within(text: str, differences: Sequence[float], margin: float) -> Part:
     """The differences are claimed to be within ± the margin."""
     if len(differences) < 2:
         return _few(text, differences)
-    low, high = interval(differences, 0.9)
-    verdict, mean = (
-        _judge(-margin < low and high < margin, high < -margin or low > margin),
-        statistics.mean(differences),
-    )
-    return Part(
-        text,
-        verdict,
-        mean,
-        statistics.stdev(differences),
-        len(differences),
-        low,
-        high,
+    return _told(
+        _compared(text, differences, 0.9, -margin, margin),
         max(_p_above(differences, -margin), 1 - _p_above(differences, margin)),
         f"two one-sided paired t-tests, margin ±{margin:g}; 90 % interval",
-        _seeds_needed(differences, margin - abs(mean), 0.95) if verdict == "undecided" else "",
+        _seeds_needed(differences, margin - abs(statistics.mean(differences)), 0.95),
     )
+
+
+def _told(part: Part, p: float, test: str, decide: str) -> Part:
+    """With its p, its test, and what would decide it if it is undecided."""
+    return replace(part, p=p, test=test, decide=decide if part.verdict == "undecided" else "")
 
 
 def informing(part: Part) -> Part:
