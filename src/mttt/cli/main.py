@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from mttt.cli.memory import keep_memory
 from mttt.version import __version__
 
 COMMANDS = {
@@ -40,6 +41,7 @@ def main(words: list[str] | None = None) -> None:
     # Imports wait until here: --help and --version should not take the seconds that JAX does.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     logging.getLogger("absl").setLevel(logging.ERROR)  # Orbax remarks on options that we mean
+    keep_memory()
     from mttt.cli.arguments import UsageError, unknown
     from mttt.data import BadData, BadImage
     from mttt.outer import NotFinite, WrongNumbers

@@ -1,14 +1,9 @@
 """The paper's tables and figures, with its own numbers beside ours."""
 
+from mttt.studies.all import ALL_ROWS as ALL_ROWS, STUDIES as STUDIES
 from mttt.studies.costs import Cost as Cost, costs as costs
 from mttt.studies.grid import Grid as Grid, Job as Job, Place as Place, Watcher as Watcher, jobs_of as jobs_of
 from mttt.studies.lengths import measure_lengths as measure_lengths
-from mttt.studies.reports import (
-    ALL_ROWS as ALL_ROWS,
-    STUDIES as STUDIES,
-    find as find,
-    write_claims as write_claims,
-    write_report as write_report,
-)
+from mttt.studies.reports import find as find, write_claims as write_claims, write_report as write_report
 from mttt.studies.row import Row as Row, Study as Study
 from mttt.studies.scale import SCALES as SCALES

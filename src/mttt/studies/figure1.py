@@ -7,6 +7,7 @@ The paper draws its accuracies and prints one of them, that of T = 1.
 """
 
 from mttt.recipes.mixers import MTTTMLP
+from mttt.studies.paper import accuracies
 from mttt.studies.row import Row, Study
 from mttt.studies.table1 import MTTT_MLP
 from mttt.studies.table3 import SGD as PIXELS_SGD
@@ -20,7 +21,7 @@ LEFT = Study(
     "Figure 1, left: accuracy against the number of inner steps",
     "accuracy of MTTT-MLP against T, full batch and SGD, from patches",
     (MTTT_MLP, FULL2, FULL3, FULL4, FULL6, SGD2, SGD4),
-    {"mttt-mlp": 74.6},
+    accuracies([MTTT_MLP]),
     base="mttt-mlp",
 )
 RIGHT = Study(
@@ -28,6 +29,6 @@ RIGHT = Study(
     "Figure 1, right, and all layers: the inner loss over the training",
     "inner losses at t = 0 … T in every layer over the training, T = 4",
     (FULL4, PIXELS_SGD),
-    {"pixels-mttt-mlp-sgd4": 65.2},
+    accuracies([PIXELS_SGD]),
     base="mttt-mlp-t4",
 )

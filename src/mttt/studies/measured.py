@@ -12,6 +12,7 @@ import jax
 from mttt.data import described
 from mttt.runs import Record, Run
 from mttt.studies.grid import Job, Place, forward_flops
+from mttt.studies.paper import printed
 from mttt.studies.row import Row, Study
 
 
@@ -45,7 +46,7 @@ class Measured:
 
     def json(self, study: Study, base: "Measured | None") -> dict[str, Any]:
         """The row, for programs."""
-        relative = relative_time(self, base)
+        paper = printed(self.row)
         return {
             "name": self.row.name,
             "label": self.row.label,
@@ -59,9 +60,11 @@ class Measured:
             "parameters": self.parameters,
             "flops": self.flops,
             "flops_relative": relative_flops(self, base),
-            "step_time_relative": relative,
+            "step_time_relative": relative_time(self, base),
             "images_per_second": self.images_per_second,
             "paper_accuracy": study.paper.get(self.row.name),
+            "paper_parameters_millions": None if paper is None else paper.parameters,
+            "paper_flops_relative": None if paper is None else paper.flops,
             "inner_losses": {str(seed): [_curve(record) for record in c] for seed, c in self.curves.items()} or None,
             "other_steps": {
                 str(seed): {str(t): 100 * record["accuracy"] for t, record in probes.items()}

@@ -43,8 +43,13 @@ PRINTED = (
 )
 
 
-def accuracies(table: int, rows: Iterable[Row]) -> dict[str, float]:
-    """What a table prints for rows of ours, by their names."""
-    printed = {(each.layer, each.size): each.accuracy for each in PRINTED if each.table == table}
-    found = {row.name: printed[row.label, row.size] for row in rows}
+def printed(row: Row) -> Printed | None:
+    """What tables 1 and 3 print for a row of ours."""
+    place = ({"patches": 1, "pixels": 3}[row.look], row.size, row.label)
+    return next((each for each in PRINTED if each[:3] == place), None)
+
+
+def accuracies(rows: Iterable[Row]) -> dict[str, float]:
+    """What they print of the accuracies of rows of ours, by their names."""
+    found = {row.name: each.accuracy for row in rows if (each := printed(row)) is not None}
     return {name: accuracy for name, accuracy in found.items() if accuracy is not None}

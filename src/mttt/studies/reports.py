@@ -7,18 +7,14 @@ from typing import Any
 
 from mttt.report import Page, Picture, Section, Table, plots
 from mttt.runs import versions, write_json
-from mttt.studies import controls, figure1, table1, table2, table3
+from mttt.studies import figure1, table1
+from mttt.studies.all import ALL_ROWS, STUDIES
 from mttt.studies.claims import Claim, Evidence, claims
 from mttt.studies.grid import Place
 from mttt.studies.measured import Measured, measure, relative_flops, relative_time
+from mttt.studies.paper import printed
 from mttt.studies.row import Row, Study
 from mttt.studies.statistics import Part
-
-STUDIES: dict[str, Study] = {
-    study.name: study
-    for study in (table1.TABLE1, table2.TABLE2, table3.TABLE3, figure1.LEFT, figure1.RIGHT, controls.CONTROLS)
-}
-ALL_ROWS: tuple[Row, ...] = tuple({row.name: row for study in STUDIES.values() for row in study.rows}.values())
 
 
 @dataclass(frozen=True)
@@ -155,9 +151,11 @@ def _table(findings: Findings, study: Study) -> Table:
     base = findings.base(study)
     sizes = len({row.size for row in study.rows}) > 1
     looks = len({row.look for row in study.rows}) > 1
+    papers = {row.name: printed(row) for row in study.rows}
+    costs = None not in papers.values()  # the figures and table 2 print none
     rows = []
     for m in findings.rows(study):
-        paper = study.paper.get(m.row.name)
+        accuracy, paper = study.paper.get(m.row.name), papers[m.row.name]
         rows.append(
             (
                 *((m.row.look if looks else m.row.size.title(),) if sizes else ()),
@@ -167,10 +165,13 @@ def _table(findings: Findings, study: Study) -> Table:
                 f"{m.parameters / 1e3:,.0f}",
                 _times(relative_flops(m, base)),
                 _times(relative_time(m, base)),
-                "–" if paper is None else f"{paper:.1f}",
+                "–" if accuracy is None else f"{accuracy:.1f}",
+                *((f"{paper.parameters:.1f}", f"{paper.flops:.1f}×") if costs and paper is not None else ()),
             )
         )
-    head = ("layer", "accuracy, %", "seeds", "thousand parameters", "FLOPs", "step time", "paper, %")
+    head = ("layer", "accuracy, %", "seeds", "thousand parameters", "FLOPs", "step time", "paper: %")
+    if costs:
+        head += ("paper: million parameters", "paper: FLOPs")
     return Table(("tokens" if looks else "ViT", *head) if sizes else head, tuple(rows), words=(0, 1) if sizes else (0,))
 
 
@@ -180,8 +181,13 @@ def _notes(study: Study) -> list[str]:
         "Accuracy on all test images, mean ± standard deviation over seeds. FLOPs of a forward pass and time of a "
         f"training step relative to {base.label}{f', {base.size.title()}' if base.look == 'pixels' else ''} (times "
         "from the runs themselves, so other work on the machine is in them). Parameters include those that are not "
-        "trained. The paper's accuracy is that of its ImageNet model: an ordering can be compared with it, a number "
-        "cannot."
+        "trained. The paper's numbers are those of its ImageNet models: an ordering can be compared with them, a "
+        "number cannot."
+        + (
+            " Longformer's window is wider than these inputs, here as in the paper's models: it is self-attention."
+            if table1.LONGFORMER in study.rows
+            else ""
+        )
     ]
 
 

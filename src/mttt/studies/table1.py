@@ -35,6 +35,6 @@ TABLE1 = Study(
     "Table 1: drop-in layers, from patches",
     "every drop-in layer of the paper's table 1, from patches",
     ROWS,
-    accuracies(1, ROWS),
+    accuracies(ROWS),
     base="linear-attention",
 )

@@ -30,6 +30,6 @@ TABLE3 = Study(
     "Table 3: from raw pixels",
     "layers of the paper's table 3 from raw pixels, Tiny and Small",
     ROWS,
-    accuracies(3, ROWS),
+    accuracies(ROWS),
     base="pixels-linear-attention",
 )
