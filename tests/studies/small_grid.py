@@ -34,11 +34,11 @@ class Quiet:
     def __init__(self):
         self.begun, self.ended, self.said = [], [], []
 
-    def begin(self, jobs, done, total):
-        self.jobs, self.fraction = list(jobs), done / total
+    def begin(self, left, total):
+        assert all(weight > 0 for weight in left.values())
+        self.fraction = 1 - sum(left.values()) / total
 
-    def job(self, job, number, steps, weight, evaluation_name):
-        assert weight > 0
+    def job(self, job, steps, evaluation_name):
         self.begun.append(job)
         print(job, flush=True)
         return self

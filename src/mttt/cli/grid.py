@@ -1,7 +1,7 @@
 """What people see while a grid is worked through: which run it is, its numbers, and when everything will be done."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -18,15 +18,25 @@ QUIET = 30.0  # seconds between lines about one run, where there is no terminal
 class _Run:
     """The observer of one run: tells the grid how far it is."""
 
-    def __init__(self, grid: "GridProgress", steps: int, weight: float, evaluation_name: str):
-        self.grid, self.steps, self.weight, self.evaluation_name = grid, steps, weight, evaluation_name
+    def __init__(self, grid: "GridProgress", job: Job, weight: float, steps: int, evaluation_name: str):
+        self.grid, self.job, self.weight, self.steps, self.evaluation_name = grid, job, weight, steps, evaluation_name
+        self.started = time.monotonic()
         self.first: int | None = None
+        self.step = 0
+
+    @property
+    def worked(self) -> float:
+        """What was done in this process: a run that goes on was partly done before."""
+        return 0.0 if self.first is None else self.weight * (self.step - self.first) / self.steps
+
+    @property
+    def left(self) -> float:
+        return self.weight * (1 - self.step / self.steps)
 
     def at(self, step: int) -> None:
-        if self.first is None:  # a run that goes on was partly done before
+        if self.first is None:
             self.first = step
-            self.grid.before += self.weight * step / self.steps
-        self.grid.current = self.weight * step / self.steps
+        self.step = step
         self.grid.show()
 
     def record(self, record: Record) -> None:
@@ -43,9 +53,16 @@ class _Run:
 class GridProgress:
     """A bar that moves in a terminal; now and then a line elsewhere."""
 
+    run: _Run | None = None
+    """the one that is being trained"""
+
     def __init__(self, console: Console):
         self.console, self.newest, self.title = console, "", ""
-        self.before, self.done, self.total, self.current = 0.0, 0.0, 1.0, 0.0
+        self.todo: dict[Job, float] = {}
+        """weights of the jobs that wait"""
+        self.paces: dict[str, float] = {}
+        """seconds per weight of the rows that were trained in this process"""
+        self.total, self.worked = 1.0, 0.0
         self.started = self.spoken = time.monotonic()
         self.bar = Progress(
             TextColumn("{task.description}"),
@@ -57,45 +74,48 @@ class GridProgress:
         )
         self.task = self.bar.add_task("starting", total=1.0, numbers="")
 
-    def begin(self, jobs: Sequence[Job], done: float, total: float) -> None:
-        self.before, self.done, self.total = done, done, total
+    def begin(self, left: Mapping[Job, float], total: float) -> None:
+        self.todo, self.total = dict(left), total
         self.started = time.monotonic()
-        self.waiting = len(jobs)
-        runs = "1 run" if len(jobs) == 1 else f"{len(jobs)} runs"
-        self.say(f"{runs} to do; {done / total:.0%} of the work is done already." if jobs else "All is done.")
+        self.runs = len(left)
+        runs = "1 run" if len(left) == 1 else f"{len(left)} runs"
+        done = 1 - sum(left.values()) / total
+        self.say(f"{runs} to do; {done:.0%} of the work is done already." if left else "All is done.")
 
-    def job(self, job: Job, number: int, steps: int, weight: float, evaluation_name: str) -> Observer:
-        of = number + self.waiting - 1
-        self.waiting -= 1
-        self.title, self.newest, self.current = f"run {number} of {of}: {job}", "compiling …", 0.0
+    def job(self, job: Job, steps: int, evaluation_name: str) -> Observer:
+        self.title, self.newest = f"run {self.runs - len(self.todo) + 1} of {self.runs}: {job}", "compiling …"
+        self.run = _Run(self, job, self.todo.pop(job), steps, evaluation_name)
         self.line(f"{self.title}  {self.left()}")
-        self.run = _Run(self, steps, weight, evaluation_name)
         return self.run
 
     def finished(self, job: Job, accuracy: float | None) -> None:
-        if self.run.first is None:  # nothing was left to train: that tells nothing of what others take
-            self.before += self.run.weight
-        self.done, self.current = self.done + self.run.weight, 0.0
+        assert self.run is not None
+        self.worked += self.run.worked
+        if self.run.first == 0 and accuracy is not None:
+            self.paces[job.row.name] = (time.monotonic() - self.run.started) / self.run.weight
+        self.run = None
         result = "diverged" if accuracy is None else f"accuracy {accuracy:.2%}"
         self.say(f"    {job}: {result}  {self.left()}")
 
     def left_to_others(self, job: Job) -> None:
-        self.total, self.current = self.total - self.run.weight, 0.0
+        self.run = None
 
     def left(self) -> str:
-        """When all will be done, if the rest goes as what was done in this process."""
-        worked = self.done + self.current - self.before
+        """When all will be done: rows go at the pace of their other seeds, or else at that of all so far."""
+        worked = self.worked + (self.run.worked if self.run else 0.0)
         if worked <= 0:
             return ""
-        seconds = (time.monotonic() - self.started) * (self.total - self.done - self.current) / worked
+        overall = (time.monotonic() - self.started) / worked
+        rest = list(self.todo.items()) + ([(self.run.job, self.run.left)] if self.run else [])
+        seconds = sum((weight * self.paces.get(job.row.name, overall) for job, weight in rest), 0.0)
         return f"all done in {duration(seconds)}"
 
     def show(self, *, line: bool = False) -> None:
         """Move the bar; or say a line, if there is none and nothing was said for a while."""
         if self.console.is_terminal:
-            fraction = (self.done + self.current) / self.total
+            rest = sum(self.todo.values()) + (self.run.left if self.run else 0.0)
             words = f"{self.newest}  {self.left()}"
-            self.bar.update(self.task, completed=fraction, description=self.title, numbers=words)
+            self.bar.update(self.task, completed=1 - rest / self.total, description=self.title, numbers=words)
         elif line and time.monotonic() - self.spoken > QUIET:
             self.line(f"    {self.newest}  {self.left()}")
 

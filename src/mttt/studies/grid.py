@@ -8,9 +8,8 @@ Directories of several machines merge by copying: a run is where its row and see
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -39,11 +38,11 @@ class Job(NamedTuple):
 
 @runtime_checkable
 class Watcher(Protocol):
-    """Sees a grid as it is worked through. Weights are FLOPs: what is left takes as long as its weight says."""
+    """Sees a grid as it is worked through. Weights are FLOPs: about how long a job takes compared to others."""
 
-    def begin(self, jobs: Sequence[Job], done: float, total: float) -> None: ...
+    def begin(self, left: Mapping[Job, float], total: float) -> None: ...
 
-    def job(self, job: Job, number: int, steps: int, weight: float, evaluation_name: str) -> Observer: ...
+    def job(self, job: Job, steps: int, evaluation_name: str) -> Observer: ...
 
     def finished(self, job: Job, accuracy: float | None) -> None: ...
 
@@ -135,25 +134,14 @@ class Grid:
             self._images[recipe.data] = recipe.data.load()
         return self._images[recipe.data]
 
-    @cached_property
-    def weights(self) -> dict[Job, float]:
-        """How much work each job is."""
-        return {job: weight(self.place.recipe(job), self.place.scale, job, self.data(job)) for job in self.jobs}
-
     def work(self, watcher: Watcher, *, workers: int | None = None) -> list[Job]:
         """Do what is not done. The jobs that another process is working on are left to it, and returned."""
-        total = sum(self.weights.values())
-        watcher.begin(self.left, total - sum(self.weights[job] for job in self.left), total)
+        weights = {job: weight(self.place.recipe(job), self.place.scale, job, self.data(job)) for job in self.jobs}
+        watcher.begin({job: weights[job] for job in self.left}, sum(weights.values()))
         others = []
-        for number, job in enumerate(self.left, 1):
+        for job in self.left:
             data, recipe = self.data(job), self.place.recipe(job)
-            observer = watcher.job(
-                job,
-                len(self.jobs) - len(self.left) + number,
-                recipe.plan(data).steps,
-                self.weights[job],
-                data.evaluation_name,
-            )
+            observer = watcher.job(job, recipe.plan(data).steps, data.evaluation_name)
             run = self._open(job, recipe, data)
             try:
                 with run.locked():
