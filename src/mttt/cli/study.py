@@ -1,7 +1,7 @@
 """mttt study"""
 
-import json as json_format
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,7 +17,9 @@ from mttt.recipes.check import not_negative, positive
 from mttt.runs import write_json
 from mttt.studies import (
     ALL_ROWS,
+    LENGTHS,
     SCALES,
+    SPEEDS,
     STUDIES,
     Grid,
     Place,
@@ -25,6 +27,7 @@ from mttt.studies import (
     find,
     jobs_of,
     measure_lengths,
+    measure_speeds,
     write_claims,
     write_report,
 )
@@ -108,7 +111,6 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
         return 0
     directory = arguments.out or Path("studies") / arguments.scale
     place = Place(scale, directory, arguments.data)
-    lengths = directory / "runs" / "lengths.json"
     left = False
     if not arguments.report:
         with refusing():
@@ -116,14 +118,12 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
         try:
             with watch(console) as watcher:
                 left = bool(grid.work(watcher, workers=arguments.workers))
-                if name == "claims" and not lengths.is_file():
-                    watcher.say("measuring time and memory against n (claim 10)")
-                    write_json(lengths, measure_lengths(say=watcher.say))
+                if not (left or arguments.only):
+                    _measure(place, rows, lengths=name == "claims", say=watcher.say)
         except Interrupted as stopped:
             _say(console, "\nStopped and saved. The same command goes on.")
             return 128 + stopped.signal_number
-    known = json_format.loads(lengths.read_text(encoding="utf-8")) if lengths.is_file() else None
-    findings = find(place, arguments.seeds, known, command)
+    findings = find(place, arguments.seeds, command)
     if not findings.evidence.rows:
         raise UsageError(f"{directory} has no finished run yet; without --report they are trained")
     for study in STUDIES.values():
@@ -136,6 +136,18 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
     if left:
         _say(console, "Some runs are being trained by another process; the same command goes on when it is done.")
     return 0
+
+
+def _measure(place: Place, rows: tuple[Row, ...], *, lengths: bool, say: Callable[[str], None]) -> None:
+    """Times, once for all: beside each other, and not while something else is trained."""
+    known = (place.kept(SPEEDS) or {"rows": {}})["rows"]
+    if not {row.name for row in rows} <= set(known):
+        wanted = {row.name for row in rows} | set(known)
+        say(f"measuring a training step of {len(wanted)} rows")
+        place.keep(SPEEDS, measure_speeds(place.scale, [row for row in ALL_ROWS if row.name in wanted], say=say))
+    if lengths and place.kept(LENGTHS) is None:
+        say("measuring time and memory against n (claim 10)")
+        place.keep(LENGTHS, measure_lengths(say=say))
 
 
 def _rows(name: str, only: tuple[str, ...], scale: Scale, console: Console) -> tuple[Row, ...]:

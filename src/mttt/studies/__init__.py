@@ -4,6 +4,13 @@ from mttt.studies.all import ALL_ROWS as ALL_ROWS, STUDIES as STUDIES
 from mttt.studies.costs import Cost as Cost, costs as costs
 from mttt.studies.grid import Grid as Grid, Job as Job, Place as Place, Watcher as Watcher, jobs_of as jobs_of
 from mttt.studies.lengths import measure_lengths as measure_lengths
-from mttt.studies.reports import find as find, write_claims as write_claims, write_report as write_report
+from mttt.studies.measured import SPEEDS as SPEEDS
+from mttt.studies.reports import (
+    LENGTHS as LENGTHS,
+    find as find,
+    write_claims as write_claims,
+    write_report as write_report,
+)
 from mttt.studies.row import Row as Row, Study as Study
 from mttt.studies.scale import SCALES as SCALES
+from mttt.studies.speeds import measure_speeds as measure_speeds

@@ -96,6 +96,14 @@ class Place:
         found = _read(self.path(job) / "other-steps.json")
         return None if found is None else {int(steps): record for steps, record in found.items()}
 
+    def kept(self, name: str) -> Any:
+        """What is kept beside the runs under a name, if it is there."""
+        return _read(self.directory / "runs" / name)
+
+    def keep(self, name: str, found: Any) -> None:
+        """Keep it there."""
+        write_json(self.directory / "runs" / name, found)
+
     def done(self, job: Job) -> bool:
         """Is there nothing left to do?"""
         if self.finished(job) is None:

@@ -10,10 +10,12 @@ import equinox as eqx
 import jax
 
 from mttt.data import described
-from mttt.runs import Record, Run
+from mttt.runs import Record
 from mttt.studies.grid import Job, Place, forward_flops
 from mttt.studies.paper import printed
 from mttt.studies.row import Row, Study
+
+SPEEDS = "step-times.json"  # beside the runs
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,8 @@ class Measured:
     parameters: int
     flops: int
     """of a forward pass of one image"""
-    images_per_second: float | None
-    """in training, the median over log lines and seeds"""
+    step_ms: float | None
+    """of a training step; measured in turn with the other rows"""
     curves: dict[int, list[Record]]
     """evaluations during training, by seed"""
     probes: dict[int, dict[int, Record]]
@@ -60,8 +62,8 @@ class Measured:
             "parameters": self.parameters,
             "flops": self.flops,
             "flops_relative": relative_flops(self, base),
+            "step_ms": self.step_ms,
             "step_time_relative": relative_time(self, base),
-            "images_per_second": self.images_per_second,
             "paper_accuracy": study.paper.get(self.row.name),
             "paper_parameters_millions": None if paper is None else paper.parameters,
             "paper_flops_relative": None if paper is None else paper.flops,
@@ -85,14 +87,15 @@ def relative_flops(row: Measured, base: Measured | None) -> float | None:
 
 def relative_time(row: Measured, base: Measured | None) -> float | None:
     """How many times longer a training step of a row takes; None if there is nothing to compare with."""
-    if base is None or base.row.look != row.row.look or not base.images_per_second or not row.images_per_second:
+    if base is None or base.row.look != row.row.look or not base.step_ms or not row.step_ms:
         return None
-    return base.images_per_second / row.images_per_second
+    return row.step_ms / base.step_ms
 
 
 def measure(place: Place, rows: Iterable[Row], seeds: int) -> dict[str, Measured]:
     """Every row that has a run, by its name. The images are not needed for it."""
     found = {}
+    speeds = (place.kept(SPEEDS) or {"rows": {}})["rows"]
     for row in rows:
         jobs = [Job(row, seed) for seed in range(seeds)]
         runs = {job.seed: run for job in jobs if (run := place.finished(job)) is not None}
@@ -109,15 +112,9 @@ def measure(place: Place, rows: Iterable[Row], seeds: int) -> dict[str, Measured
             diverged,
             sum(array.size for array in arrays),
             forward_flops(place.scale, row, data),
-            _speed(runs.values()),
+            speeds.get(row.name, {}).get("step_ms"),
             {seed: run.metrics.read("evaluation") for seed, run in runs.items()} if row.curves else {},
             {seed: probes for seed in runs if (probes := place.probes(Job(row, seed))) is not None},
             tuple({json.dumps([run.versions, run.machine]): (run.versions, run.machine) for run in begun}.values()),
         )
     return found
-
-
-def _speed(runs: Iterable[Run]) -> float | None:
-    speeds = [record["images_per_second"] for run in runs for record in run.metrics.read("train")]
-    speeds = [speed for speed in speeds if speed is not None]
-    return statistics.median(speeds) if speeds else None

@@ -36,9 +36,12 @@ class Findings:
         return self.evidence.rows.get(study.base)
 
 
-def find(place: Place, seeds: int, lengths: dict[str, Any] | None, command: str) -> Findings:
+LENGTHS = "lengths.json"  # beside the runs
+
+
+def find(place: Place, seeds: int, command: str) -> Findings:
     """Read the runs that are there, and judge."""
-    evidence = Evidence(measure(place, ALL_ROWS, seeds), lengths)
+    evidence = Evidence(measure(place, ALL_ROWS, seeds), place.kept(LENGTHS))
     return Findings(place, seeds, evidence, claims(evidence), command)
 
 
@@ -179,10 +182,9 @@ def _notes(study: Study) -> list[str]:
     base = next(row for row in study.rows if row.name == study.base)
     return [
         "Accuracy on all test images, mean ± standard deviation over seeds. FLOPs of a forward pass and time of a "
-        f"training step relative to {base.label}{f', {base.size.title()}' if base.look == 'pixels' else ''} (times "
-        "from the runs themselves, so other work on the machine is in them). Parameters include those that are not "
-        "trained. The paper's numbers are those of its ImageNet models: an ordering can be compared with them, a "
-        "number cannot."
+        f"training step relative to {base.label}{f', {base.size.title()}' if base.look == 'pixels' else ''} (the best "
+        "of several that all rows took in turn, on a batch of noise). Parameters include those that are not trained. "
+        "The paper's numbers are those of its ImageNet models: an ordering can be compared with them, a number cannot."
         + (
             " Longformer's window is wider than these inputs, here as in the paper's models: it is self-attention."
             if table1.LONGFORMER in study.rows

@@ -1,8 +1,9 @@
 """Two steps of every row on noise: is everything there that a scale needs? Nothing is kept."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -11,7 +12,7 @@ import numpy as np
 
 from mttt.data import Batch, DataSet, View
 from mttt.data.arrays import Arrays
-from mttt.outer import train_step
+from mttt.outer import State, train_step
 from mttt.recipes.data import Data, Idx
 from mttt.recipes.launch import initial_state
 from mttt.studies.row import Row
@@ -38,26 +39,33 @@ def noise(data: Data, images: int, *, side: int | None = None) -> DataSet:
     return DataSet(view, view, tuple(f"class {number}" for number in range(classes)), "test")
 
 
+def one_step(
+    scale: Scale, row: Row, *, images: int | None = None, side: int | None = None
+) -> tuple[State, Callable[[State], State]]:
+    """The first state of a row, and a step of its training on a batch of noise, of fewer images if told so."""
+    recipe = replace(scale.recipe(row, seed=0), epochs=4.0)
+    if images is not None:
+        recipe = replace(recipe, batch_size=images, accumulate=1)
+    data = noise(recipe.data, recipe.batch_size, side=side)
+    plan = recipe.plan(data)
+    optimizer, _ = recipe.build_optimizer(plan)
+    source = data.train.source
+    assert isinstance(source, Arrays)
+    batch = jax.device_put(Batch(source.images, source.labels, np.ones(recipe.batch_size, np.float32)))
+    step = eqx.filter_jit(
+        partial(train_step, optimizer=optimizer, dtype=plan.dtype, accumulate=plan.accumulate, mixup=plan.mixup)
+    )
+    return initial_state(recipe, data, plan), lambda state: step(state, batch)
+
+
 def try_rows(scale: Scale, rows: tuple[Row, ...], *, images: int = 2, side: int | None = None) -> Iterator[Trial]:
     """Build each row as the scale says and take two steps on a few images of noise."""
     for row in rows:
         begin = time.monotonic()
-        recipe = scale.recipe(row, seed=0)
-        data = noise(recipe.data, images, side=side)
-        recipe = replace(recipe, batch_size=images, accumulate=1, epochs=4.0)
-        plan = recipe.plan(data)
-        optimizer, _ = recipe.build_optimizer(plan)
-        source = data.train.source
-        assert isinstance(source, Arrays)
-        batch = Batch(source.images, source.labels, np.ones(images, np.float32))
-        step = eqx.filter_jit(
-            lambda state, batch, optimizer=optimizer, plan=plan: train_step(
-                state, batch, optimizer=optimizer, dtype=plan.dtype, mixup=plan.mixup
-            )
-        )
-        state, losses = initial_state(recipe, data, plan), []
+        state, step = one_step(scale, row, images=images, side=side)
+        losses = []
         for _ in range(2):
-            state = step(state.reset_totals(), batch)
+            state = step(state.reset_totals())
             losses.append(float(state.totals.loss) / images)
         yield Trial(row, (losses[0], losses[1]), time.monotonic() - begin)
         jax.clear_caches()
