@@ -135,9 +135,9 @@ h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.2rem; margin-top: 
 p { max-width: 46rem; } code { background: var(--head); padding: .1em .3em; border-radius: 3px; font-size: .9em; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .92rem; margin: 1rem 0; }
 th, td { padding: .34rem .8rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { background: var(--head); text-align: left; font-weight: 600; }
-.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.words:not(:empty) { min-width: 4.5rem; max-width: 22rem; }
+th { background: var(--head); text-align: left; font-weight: 600; vertical-align: bottom; }
+.number { text-align: right; font-variant-numeric: tabular-nums; } td.number { white-space: nowrap; }
+.words:not(:empty) { min-width: 3rem; max-width: 24rem; }
 [data-verdict] { white-space: nowrap; font-weight: 600; }
 [data-verdict="holds"] { color: #17693b; } [data-verdict="does not hold"] { color: #a32020; }
 [data-verdict="undecided"] { color: #8a5a00; }

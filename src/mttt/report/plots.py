@@ -45,7 +45,7 @@ def accuracies(rows: Mapping[str, Accuracies], mark: Sequence[str] = ()) -> str:
             axes.plot(values, [place] * len(values), "o", color=colour, alpha=0.35, markersize=5)
             axes.plot([statistics.mean(values)], [place], "|", color=colour, markersize=18, markeredgewidth=2.5)
         axes.set_yticks(range(len(rows)), list(rows))
-        axes.invert_yaxis()
+        axes.set_ylim(len(rows) - 0.4, -0.6)  # the first on top
         axes.set_xlabel("accuracy on the test images, %  (dots: seeds, bars: means)")
         axes.grid(axis="x", alpha=0.3)
 
