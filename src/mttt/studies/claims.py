@@ -247,7 +247,8 @@ def _direction(e: Evidence) -> Claim:
         12,
         "The direction of the inner steps matters: descent is better than ascent (η < 0), each trained so",
         (
-            above("descent − ascent", e.gain(table1.MTTT_MLP, controls.ASCENT)),
+            above("T = 1: descent − ascent", e.gain(table1.MTTT_MLP, controls.ASCENT)),
+            above("T = 4: descent − ascent", e.gain(figure1.FULL4, controls.ASCENT4)),
             # Without a step no token sees another: this is what mixing tokens is worth, by descent or by ascent.
             informing(above("descent − no step (T = 0)", e.gain(table1.MTTT_MLP, controls.NO_STEPS))),
             informing(above("ascent − no step (T = 0)", e.gain(controls.ASCENT, controls.NO_STEPS))),

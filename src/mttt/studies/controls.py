@@ -1,22 +1,28 @@
 """Two controls that later work calls for: no learning at test time, and learning in the wrong direction.
 
-mttt study controls
+    mttt study controls
+
+With one step, the outer loop can undo the sign: the gradient at W₀ is linear in the target, and turning the decoder h
+around turns it around, too. (For MTTT-Linear with W₀ = 0 that is exact.) With four steps it cannot: a step up makes the
+next gradient larger.
 """
 
 from mttt.recipes.inner import FixedRate
 from mttt.recipes.mixers import MTTTMLP
+from mttt.studies.figure1 import FULL4
 from mttt.studies.paper import accuracies
 from mttt.studies.row import Row, Study
 from mttt.studies.table1 import MTTT_MLP
 
 NO_STEPS = Row("mttt-mlp-t0", "MTTT-MLP T=0", MTTTMLP(steps=0))
 ASCENT = Row("mttt-mlp-ascent", "MTTT-MLP, ascent (η = −1)", MTTTMLP(optimizer=FixedRate(-1.0)))
+ASCENT4 = Row("mttt-mlp-t4-ascent", "MTTT-MLP T=4, ascent (η = −1)", MTTTMLP(steps=4, optimizer=FixedRate(-1.0)))
 
 CONTROLS = Study(
     "controls",
     "Controls: no learning, and learning upwards",
     "MTTT-MLP trained without inner steps, and with gradient ascent in the inner loop",
-    (NO_STEPS, MTTT_MLP, ASCENT),
+    (NO_STEPS, MTTT_MLP, ASCENT, FULL4, ASCENT4),
     accuracies([MTTT_MLP]),
     base="mttt-mlp",
 )
