@@ -19,7 +19,8 @@ TRUE |= {
     "mttt-mlp-t6": 75.9,
     "pixels-self-attention": 60.0,
 }
-TRUE |= {"mttt-mlp-sgd2": 74.0, "mttt-mlp-sgd4": 73.0, "mttt-mlp-t0": 40.0, "mttt-mlp-ascent": 60.0, "mttt-mlp-t4-ascent": 50.0}
+TRUE |= {"mttt-mlp-sgd2": 74.0, "mttt-mlp-sgd4": 73.0}
+TRUE |= {"mttt-mlp-t0": 40.0, "mttt-mlp-ascent": 60.0, "mttt-mlp-t4-ascent": 50.0}
 LAYERS = PARAMETRIC | KERNELS
 NOISE = (0.05, -0.03, 0.0)
 LENGTHS = {

@@ -2,9 +2,9 @@
 
     mttt study controls
 
-With one step, the outer loop can undo the sign: the gradient at W₀ is linear in the target, and turning the decoder h
-around turns it around, too. (For MTTT-Linear with W₀ = 0 that is exact.) With four steps it cannot: a step up makes the
-next gradient larger.
+With one step the outer loop can undo much of the sign: the part of the gradient at W₀ that has the target x in it,
+−hᵀx, turns around with the decoder h. (With W₀ = 0 and a linear learner that is all of it.) With four steps it is not
+so easy: each step up makes the next gradient larger. So both are trained.
 """
 
 from mttt.recipes.inner import FixedRate
