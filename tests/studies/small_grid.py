@@ -20,6 +20,8 @@ SCALE = Scale(
         ("pixels", "tiny"): {"size": "micro-s", "dim": 16, "depth": 1},
         ("pixels", "small"): {"size": "micro-s", "dim": 32, "depth": 1},
     },
+    {"patches": (8, 8, 1), "pixels": (8, 8, 1)},
+    classes=10,
     points=2,
 )
 ROWS = (

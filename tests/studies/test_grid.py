@@ -18,7 +18,6 @@ from test_claims import TRUE, evidence
 from mttt.cli.main import main
 from mttt.outer import NotFinite
 from mttt.recipes import encode
-from mttt.recipes.data import Idx
 from mttt.runs import Run, RunError
 from mttt.studies import SCALES, STUDIES, Job, Place, find, write_claims, write_report
 from mttt.studies.claims import claims
@@ -81,7 +80,9 @@ def test_a_killed_grid_ends_with_the_same_report(finished, tmp_path, compilation
     process.communicate()
     watcher = work(directory, seeds=1)
     assert [job.row.name for job, _ in watcher.ended] == ["mttt-mlp"]
-    assert report_of(directory, seeds=1) == report_of(finished, seeds=1)
+    other = tmp_path / "other"
+    shutil.copytree(finished, other, ignore=shutil.ignore_patterns("seed-1"))
+    assert report_of(directory, seeds=1) == report_of(other, seeds=1)
 
 
 def test_a_run_of_another_recipe_is_refused(finished):
@@ -93,19 +94,35 @@ def test_a_run_of_another_recipe_is_refused(finished):
         find(Place(scale, finished), 2, "mttt study table1")
 
 
-def test_images_may_be_elsewhere(finished):
-    class Moved(Place):
-        def recipe(self, job):
-            recipe = super().recipe(job)
-            return dataclasses.replace(recipe, data=Idx(path="elsewhere"))
-
+def test_images_may_be_elsewhere(tmp_path):
     job = Job(ROWS[0], 0)
-    run = json.loads((finished / "runs" / "linear-attention" / "seed-0" / "recipe.json").read_text())
-    assert run["machine"]
+
+    def place(path):
+        return Place(SCALES["small"], tmp_path, path)
+
+    Run.create(place("here").path(job), encode(place("here").recipe(job)))
+    assert place("elsewhere").run(job) is not None
+    recipe = tmp_path / "runs" / "linear-attention" / "seed-0" / "recipe.json"
+    recipe.write_text(recipe.read_text().replace('"kind": "idx"', '"kind": "digits"'))
     with pytest.raises(RunError) as refused:
-        Moved(SCALE, finished).run(job)
+        place("elsewhere").run(job)
     assert "data.kind: digits there, idx asked for" in str(refused.value)
     assert "data.path" not in str(refused.value)
+
+
+def test_runs_on_different_images_are_not_compared(finished, tmp_path):
+    directory = tmp_path / "copy"
+    shutil.copytree(finished, directory)
+    path = directory / "runs" / "mttt-mlp" / "seed-1" / "recipe.json"
+    record = json.loads(path.read_text())
+    record["data"]["train"]["names_and_labels"] = "others"
+    path.write_text(json.dumps(record))
+    with pytest.raises(RunError, match="different images"):
+        find(Place(SCALE, directory), 2, "mttt study table1")
+
+
+def test_a_report_has_all_seeds_that_are_there(finished):
+    assert [row["seeds"] for row in report_of(finished, seeds=1)["rows"]] == [[0, 1], [0, 1]]
 
 
 def test_a_run_that_diverges_is_not_tried_again(tmp_path, monkeypatch):
@@ -170,6 +187,10 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert code == 2 and "no finished run" in text
     code, text = run("table1", "--only", "linear-atention")
     assert code == 2 and "Did you mean linear-attention?" in text
+    code, text = run("table3", "--scale", "paper", "--only", "pixels-self-attention")
+    assert code == 2 and "no row is left" in text
+    code, text = run("table1", "--scale", "paper")
+    assert code == 2 and "--data is missing" in text
     code, text = run("table1", "--seeds", "0")
     assert code == 2 and "seeds=0" in text
     code, text = run("table1", "--only", "linear-attention", "--seeds", "1")
@@ -183,7 +204,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     code, text = run("table1", "--only", "linear-attention", "--seeds", "1")
     assert code == 0 and "All is done" in text
     code, text = run("claims", "--seeds", "1", "--report")
-    assert code == 0 and "12. The direction" in text
+    assert code == 0 and "12. Learning at test time matters" in text
     assert len(json.loads(Path("studies/small/claims/report.json").read_text())["claims"]) == 12
     monkeypatch.setitem(STUDIES, "table1", dataclasses.replace(STUDIES["table1"], rows=ROWS))
     code, text = run("table1", "--seeds", "1")

@@ -82,6 +82,15 @@ def test_more_seeds_are_asked_for_when_the_difference_is_smaller():
     assert 0.78 < found.mean() < 0.95
 
 
+def test_so_many_seeds_show_that_a_difference_is_small():
+    word = within("", [-1.5, 0.0, 1.5], 1.0).decide
+    seeds = int("".join(filter(str.isdigit, word)))
+    samples = np.random.default_rng(0).normal(0.0, 1.5, (4000, seeds))
+    low, high = (stats.ttest_1samp(samples, m, axis=1, alternative=way) for m, way in ((-1, "greater"), (1, "less")))
+    found = (low.pvalue < 0.05) & (high.pvalue < 0.05)
+    assert 0.76 < found.mean() < 0.88
+
+
 def test_a_claim_is_as_good_as_its_worst_part():
     holds, fails = counted("", "holds", ""), counted("", "does not hold", "")
     unsure, unknown = counted("", "undecided", ""), counted("", "not measured", "")
@@ -92,6 +101,7 @@ def test_a_claim_is_as_good_as_its_worst_part():
     assert all_of([unsure, unknown]) == "not measured"
     assert all_of([holds, informing(above("", [-1.0, -1.1, -0.9]))]) == "holds"
     assert all_of([]) == all_of([informing(holds)]) == "not measured"
+    assert all_of([holds, informing(unknown)]) == "holds"
 
 
 def test_seeds_that_do_not_differ():

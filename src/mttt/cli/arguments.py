@@ -21,12 +21,18 @@ class UsageError(Exception):
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
-    """Where what was typed is checked: a ValueError says what is wrong with it. Elsewhere it is a defect of ours."""
+def refusing(**called: str) -> Iterator[None]:
+    """Where what was typed is checked: a ValueError says what is wrong with it. Elsewhere it is a defect of ours.
+
+    `called` are options that have another name in this command.
+    """
     try:
         yield
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        text = str(error)
+        for name, here in called.items():
+            text = text.replace(name, here)
+        raise UsageError(text) from error
 
 
 def unknown(what: str, given: str, known: list[str]) -> UsageError:

@@ -21,6 +21,7 @@ from mttt.studies import (
     SCALES,
     SPEEDS,
     STUDIES,
+    Findings,
     Grid,
     Place,
     Row,
@@ -28,6 +29,7 @@ from mttt.studies import (
     jobs_of,
     measure_lengths,
     measure_speeds,
+    runs_of,
     write_claims,
     write_report,
 )
@@ -111,35 +113,44 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
         return 0
     directory = arguments.out or Path("studies") / arguments.scale
     place = Place(scale, directory, arguments.data)
+    runs_of(place, ALL_ROWS)  # what cannot be reported should show now, not after hours
     left = False
     if not arguments.report:
-        with refusing():
+        with refusing(**{"--data.path": "--data"}):
             grid = Grid(place, jobs_of(rows, arguments.seeds))
         try:
             with watch(console) as watcher:
                 left = bool(grid.work(watcher, workers=arguments.workers))
+                _write(place, name, arguments.seeds, command)  # measuring may fail, and takes a while
                 if not (left or arguments.only):
                     _measure(place, rows, lengths=name == "claims", say=watcher.say)
         except Interrupted as stopped:
             _say(console, "\nStopped and saved. The same command goes on.")
             return 128 + stopped.signal_number
-    findings = find(place, arguments.seeds, command)
-    if not findings.evidence.rows:
+    findings, pages = _write(place, name, arguments.seeds, command)
+    if not pages:
         raise UsageError(f"{directory} has no finished run yet; without --report they are trained")
-    for study in STUDIES.values():
-        if name in ("claims", study.name) and findings.rows(study):
-            _say(console, f"Report: {write_report(findings, study, directory / study.name)}")
-    if name == "claims":
-        _say(console, f"Report: {write_claims(findings, directory / 'claims')}")
-        for claim in findings.claims:
-            _say(console, f"  {claim.number:2}. {claim.text}: {claim.verdict}")
+    for page in pages:
+        _say(console, f"Report: {page}")
+    for claim in findings.claims if name == "claims" else ():
+        _say(console, f"  {claim.number:2}. {claim.text}: {claim.verdict}")
     if left:
         _say(console, "Some runs are being trained by another process; the same command goes on when it is done.")
     return 0
 
 
+def _write(place: Place, name: str, seeds: int, command: str) -> tuple[Findings, list[Path]]:
+    """The reports of a study, or of all of them, from the runs that are there."""
+    findings = find(place, seeds, command)
+    studies = [study for study in STUDIES.values() if name in ("claims", study.name) and findings.rows(study)]
+    pages = [write_report(findings, study, place.directory / study.name) for study in studies]
+    if name == "claims" and pages:
+        pages.append(write_claims(findings, place.directory / "claims"))
+    return findings, pages
+
+
 def _measure(place: Place, rows: tuple[Row, ...], *, lengths: bool, say: Callable[[str], None]) -> None:
-    """Times, once for all: beside each other, and not while something else is trained."""
+    """Times, once for all: side by side, after the trainings of this process."""
     known = (place.kept(SPEEDS) or {"rows": {}})["rows"]
     if not {row.name for row in rows} <= set(known):
         wanted = {row.name for row in rows} | set(known)
@@ -160,7 +171,10 @@ def _rows(name: str, only: tuple[str, ...], scale: Scale, console: Console) -> t
     for row in chosen:
         if row.name in scale.left_out:
             _say(console, f"Left out, as in the paper: {row.name} does not fit in memory at this scale.")
-    return tuple(row for row in chosen if row.name not in scale.left_out)
+    rows = tuple(row for row in chosen if row.name not in scale.left_out)
+    if not rows:
+        raise UsageError("no row is left to train; choose others with --only, or leave it out")
+    return rows
 
 
 def _say(console: Console, text: str) -> None:

@@ -15,7 +15,7 @@ class Preset(NamedTuple):
     about: str
 
 
-def _imagenet(data: Folder, model: Model, *, mixup: float) -> Recipe:
+def _imagenet(data: Folder, model: Model, *, mixup: float, accumulate: int = 1) -> Recipe:
     """The paper's recipe: that of Beyer et al. (2022), 90 epochs of batches of 1024; 10,000 steps of warm-up."""
     steps = 90 * 1_281_167 // 1024
     return Recipe(
@@ -24,6 +24,7 @@ def _imagenet(data: Folder, model: Model, *, mixup: float) -> Recipe:
         optimizer=OuterAdam(rate=1e-3, warmup=10_000 / steps, decay=1e-4, clip=1.0, bfloat16_moment=True),
         epochs=90.0,
         batch_size=1024,
+        accumulate=accumulate,
         mixup=mixup,
         log_every=50,
         evaluate_every=5.0,
@@ -126,6 +127,7 @@ PRESETS: dict[str, Preset] = {
             Folder(augment=Augment(crop="inception")),
             Model(size="tiny", patch=1, positions="learned", remat=True, mixer=MTTTMLP(steps=4, batching="mini")),
             mixup=0.0,
+            accumulate=128,  # the same step, eight images of 50,176 tokens at a time
         ),
         "the paper's: MTTT-MLP, SGD T = 4, ViT-Tiny on ImageNet from raw pixels: n = 50,176 tokens (for accelerators)",
     ),

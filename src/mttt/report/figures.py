@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mttt.report.plots import paint_inner_losses
 from mttt.runs import Record, Run, whole
 
 
@@ -21,7 +22,7 @@ def draw_figures(run: Run) -> list[Path]:
         "learning-curves.png": lambda figure: _learning_curves(figure, training, evaluations)
     }
     if evaluations and evaluations[-1]["inner_losses"]:
-        drawings["inner-losses.png"] = lambda figure: _inner_losses(figure, evaluations)
+        drawings["inner-losses.png"] = lambda figure: paint_inner_losses(figure, [evaluations])
     run.figures.mkdir(exist_ok=True)
     paths = []
     for name, draw in drawings.items():
@@ -47,38 +48,3 @@ def _learning_curves(figure: Any, training: list[Record], evaluations: list[Reco
         if what == "accuracy":
             axes.set_ylim(0, 1.02)
             axes.set_title(f"at the end: {evaluations[-1]['accuracy']:.1%}", fontsize=10)
-
-
-def _inner_losses(figure: Any, evaluations: list[Record]) -> None:
-    """The paper's figure 1 (right) for every layer: ℓ(W_t) at t = 0 … T over the epochs of the outer loop."""
-    layers = len(evaluations[-1]["inner_losses"])
-    steps = len(evaluations[-1]["inner_losses"][0])
-    columns = min(layers, 4)
-    rows = -(-layers // columns)
-    figure.set_size_inches(3.2 * columns + 0.8, 2.8 * rows + 0.5)
-    grid = figure.subplots(rows, columns, sharex=True, squeeze=False).flat
-    import matplotlib
-
-    colours = matplotlib.colormaps["viridis"]
-    for layer, axes in enumerate(grid):
-        if layer >= layers:
-            axes.set_visible(False)
-            continue
-        for t in range(steps):
-            xs = [r["epoch"] for r in evaluations]
-            ys = [r["inner_losses"][layer][t] for r in evaluations]
-            axes.plot(
-                xs,
-                ys,
-                "o-",
-                markersize=2.5,
-                linewidth=1.2,
-                label=f"t = {t}",
-                color=colours(0.85 * t / max(steps - 1, 1)),
-            )
-        axes.set_title(f"layer {layer + 1}", fontsize=10)
-        axes.grid(alpha=0.3)
-    first = figure.axes[0]
-    first.legend(fontsize=8)
-    figure.supxlabel("epoch of the outer loop", fontsize=10)
-    figure.supylabel("inner loss ½(x̂ − x)²,\nmean over tokens and features", fontsize=9)

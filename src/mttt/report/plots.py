@@ -76,36 +76,37 @@ def against_steps(series: Mapping[str, Mapping[int, Accuracies]], xlabel: str, *
     return _draw(5.6, 3.6, paint)
 
 
-def inner_losses(curves: Sequence[Sequence[Record]], layers: Sequence[int] | None = None) -> str:
-    """ℓ(W_t) at t = 0 … T over the training, a panel for each layer; the mean of the seeds' curves."""
+def inner_losses(curves: Sequence[Sequence[Record]]) -> str:
+    """The paper's figure 1 (right) for every layer; the mean of the seeds' curves."""
+    return _draw(7.6, 3.3, lambda figure: paint_inner_losses(figure, curves))  # sizes itself
+
+
+def paint_inner_losses(figure: Any, curves: Sequence[Sequence[Record]]) -> None:
+    """ℓ(W_t) at t = 0 … T over the epochs of the outer loop, a panel for each layer."""
+    import matplotlib
+
+    colours = matplotlib.colormaps["viridis"]
     first = curves[0]
-    layers = range(len(first[0]["inner_losses"])) if layers is None else layers
-    steps = len(first[0]["inner_losses"][0])
-    columns = min(len(layers), 4)
-    rows = -(-len(layers) // columns)
-
-    def paint(figure: Any) -> None:
-        import matplotlib
-
-        colours = matplotlib.colormaps["viridis"]
-        panels = list(figure.subplots(rows, columns, sharex=True, squeeze=False).flat)
-        for axes in panels[len(layers) :]:
-            axes.set_visible(False)
-        for axes, layer in zip(panels, layers, strict=False):
-            for t in range(steps):
-                means = [
-                    statistics.mean(curve[place]["inner_losses"][layer][t] for curve in curves)
-                    for place in range(len(first))
-                ]
-                colour = colours(0.88 * t / max(steps - 1, 1))
-                axes.plot([r["epoch"] for r in first], means, "o-", markersize=3, color=colour, label=f"t = {t}")
-            axes.set_title(f"layer {layer + 1}", fontsize=10)
-            axes.grid(alpha=0.3)
-        panels[0].legend(fontsize=8, frameon=False)
-        figure.supxlabel("epoch of the outer loop", fontsize=10)
-        figure.supylabel("inner loss ½(x̂ − x)²,\nmean over tokens and features", fontsize=9)
-
-    return _draw(3.4 * columns + 0.8, 2.9 * rows + 0.4, paint)
+    layers, steps = len(first[0]["inner_losses"]), len(first[0]["inner_losses"][0])
+    columns = min(layers, 4)
+    rows = -(-layers // columns)
+    figure.set_size_inches(3.4 * columns + 0.8, 2.9 * rows + 0.4)
+    panels = list(figure.subplots(rows, columns, sharex=True, squeeze=False).flat)
+    for axes in panels[layers:]:
+        axes.set_visible(False)
+    for layer, axes in enumerate(panels[:layers]):
+        for t in range(steps):
+            means = [
+                statistics.mean(curve[place]["inner_losses"][layer][t] for curve in curves)
+                for place in range(len(first))
+            ]
+            colour = colours(0.88 * t / max(steps - 1, 1))
+            axes.plot([r["epoch"] for r in first], means, "o-", markersize=3, color=colour, label=f"t = {t}")
+        axes.set_title(f"layer {layer + 1}", fontsize=10)
+        axes.grid(alpha=0.3)
+    panels[0].legend(fontsize=8, frameon=False)
+    figure.supxlabel("epoch of the outer loop", fontsize=10)
+    figure.supylabel("inner loss ½(x̂ − x)²,\nmean over tokens and features", fontsize=9)
 
 
 def growth(lengths: Sequence[int], layers: Mapping[str, Mapping[str, Any]]) -> str:

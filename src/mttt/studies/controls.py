@@ -25,4 +25,8 @@ CONTROLS = Study(
     (NO_STEPS, MTTT_MLP, ASCENT, FULL4, ASCENT4),
     accuracies([MTTT_MLP]),
     base="mttt-mlp",
+    notes="Without an inner step (T = 0) no token sees another before the head takes their mean. With one step the "
+    "outer loop can undo much of the sign of η: the part of the inner gradient that has the target in it turns around "
+    "with the decoder h. With four steps that is not so easy: each step up makes the next gradient larger. Ascent with "
+    "T = 4 was added after the first results with T = 1 were known.",
 )

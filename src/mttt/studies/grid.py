@@ -104,11 +104,16 @@ class Place:
         """Keep it there."""
         write_json(self.directory / "runs" / name, found)
 
+    def seeds(self, row: Row) -> list[int]:
+        """Of the runs of a row that were begun."""
+        names = [path.name for path in (self.directory / "runs" / row.name).glob("seed-*")]
+        return sorted(int(name[5:]) for name in names if name[5:].isdecimal())
+
     def done(self, job: Job) -> bool:
         """Is there nothing left to do?"""
         if self.finished(job) is None:
             return self.diverged(job) is not None
-        return not job.row.probe or self.probes(job) is not None
+        return set(job.row.probe) <= set(self.probes(job) or ())
 
 
 def _read(path: Path) -> Any:
@@ -144,6 +149,9 @@ class Grid:
 
     def work(self, watcher: Watcher, *, workers: int | None = None) -> list[Job]:
         """Do what is not done. The jobs that another process is working on are left to it, and returned."""
+        if not self.left:  # and no images are needed
+            watcher.begin({}, 1.0)
+            return []
         weights = {job: weight(self.place.recipe(job), self.place.scale, job, self.data(job)) for job in self.jobs}
         watcher.begin({job: weights[job] for job in self.left}, sum(weights.values()))
         others = []
@@ -176,6 +184,8 @@ class Grid:
     ) -> float | None:
         """Train the run and probe it; its accuracy, or None if it diverged."""
         data = self.data(job)
+        if self.place.diverged(job) is not None:  # in another process, meanwhile
+            return None
         if run.result is None:
             many = default_workers(data) if workers is None else workers
             try:
@@ -184,7 +194,7 @@ class Grid:
                 say(str(error))
                 write_json(run.path / "diverged.json", {"step": error.step, "why": str(error)})
                 return None
-        if job.row.probe and self.place.probes(job) is None:
+        if not self.place.done(job):
             _probe(run, data, job.row.probe, say)
         assert run.result is not None
         return run.result["accuracy"]

@@ -1,6 +1,5 @@
 """What the runs of a grid say, row by row."""
 
-import json
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ import equinox as eqx
 import jax
 
 from mttt.data import described
-from mttt.runs import Record
+from mttt.runs import Record, Run, RunError
 from mttt.studies.grid import Job, Place, forward_flops
 from mttt.studies.paper import printed
 from mttt.studies.row import Row, Study
@@ -92,19 +91,39 @@ def relative_time(row: Measured, base: Measured | None) -> float | None:
     return row.step_ms / base.step_ms
 
 
-def measure(place: Place, rows: Iterable[Row], seeds: int) -> dict[str, Measured]:
-    """Every row that has a run, by its name. The images are not needed for it."""
-    found = {}
-    speeds = (place.kept(SPEEDS) or {"rows": {}})["rows"]
-    for row in rows:
-        jobs = [Job(row, seed) for seed in range(seeds)]
-        runs = {job.seed: run for job in jobs if (run := place.finished(job)) is not None}
-        diverged = tuple(job.seed for job in jobs if place.diverged(job) is not None)
-        begun = list(runs.values()) or [run for job in jobs if (run := place.run(job)) is not None]
-        if not (runs or diverged) or begun[0].data is None:
+def runs_of(place: Place, rows: Iterable[Row]) -> dict[Job, Run]:
+    """Every run that was begun. Runs of other recipes, or on other images than the first of its kind, are refused."""
+    found: dict[Job, Run] = {}
+    first: dict[str, Run] = {}
+    for job in (Job(row, seed) for row in rows for seed in place.seeds(row)):
+        run = place.run(job)
+        if run is None or run.data is None:
             continue
-        data = described(begun[0].data)
-        shapes = eqx.filter_eval_shape(place.recipe(jobs[0]).model.build, data, key=jax.random.key(0))
+        other = first.setdefault(job.row.look, run)
+        if run.data != other.data:
+            raise RunError(
+                f"{run.path} and {other.path} are runs on different images, and cannot be compared. Move one of them "
+                "away, or choose another directory with --out DIR"
+            )
+        found[job] = run
+    return found
+
+
+def measure(place: Place, rows: Iterable[Row]) -> dict[str, Measured]:
+    """Every row that has a run, by its name, with all seeds that are there. The images are not needed for it."""
+    rows, found = list(rows), {}
+    speeds = (place.kept(SPEEDS) or {"rows": {}})["rows"]
+    every = runs_of(place, rows)
+    for row in rows:
+        begun = {job.seed: run for job, run in every.items() if job.row == row}
+        runs = {seed: run for seed, run in begun.items() if run.result is not None}
+        diverged = tuple(seed for seed in begun if place.diverged(Job(row, seed)) is not None)
+        if not (runs or diverged):
+            continue
+        images = next(iter(begun.values())).data
+        assert images is not None
+        data = described(images)
+        shapes = eqx.filter_eval_shape(place.recipe(Job(row, 0)).model.build, data, key=jax.random.key(0))
         arrays = [leaf for leaf in jax.tree.leaves(shapes) if isinstance(leaf, jax.ShapeDtypeStruct)]
         found[row.name] = Measured(
             row,
@@ -113,8 +132,16 @@ def measure(place: Place, rows: Iterable[Row], seeds: int) -> dict[str, Measured
             sum(array.size for array in arrays),
             forward_flops(place.scale, row, data),
             speeds.get(row.name, {}).get("step_ms"),
-            {seed: run.metrics.read("evaluation") for seed, run in runs.items()} if row.curves else {},
-            {seed: probes for seed in runs if (probes := place.probes(Job(row, seed))) is not None},
-            tuple({json.dumps([run.versions, run.machine]): (run.versions, run.machine) for run in begun}.values()),
+            {seed: curve for seed, run in runs.items() if row.curves and (curve := run.metrics.read("evaluation"))},
+            {seed: probes for seed in runs if row.probe and (probes := place.probes(Job(row, seed)))},
+            _origins(runs or begun),
         )
     return found
+
+
+def _origins(runs: dict[int, Run]) -> tuple[tuple[dict[str, str], str | None], ...]:
+    found = []
+    for run in runs.values():
+        if (origin := (run.versions, run.machine)) not in found:
+            found.append(origin)
+    return tuple(found)

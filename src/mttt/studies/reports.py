@@ -11,7 +11,7 @@ from mttt.studies import figure1, table1
 from mttt.studies.all import ALL_ROWS, STUDIES
 from mttt.studies.claims import Claim, Evidence, claims
 from mttt.studies.grid import Place
-from mttt.studies.measured import Measured, measure, relative_flops, relative_time
+from mttt.studies.measured import SPEEDS, Measured, measure, relative_flops, relative_time
 from mttt.studies.paper import printed
 from mttt.studies.row import Row, Study
 from mttt.studies.statistics import Part
@@ -40,8 +40,8 @@ LENGTHS = "lengths.json"  # beside the runs
 
 
 def find(place: Place, seeds: int, command: str) -> Findings:
-    """Read the runs that are there, and judge."""
-    evidence = Evidence(measure(place, ALL_ROWS, seeds), place.kept(LENGTHS))
+    """Read the runs that are there, and judge. Rows with fewer than so many seeds are said to be not complete."""
+    evidence = Evidence(measure(place, ALL_ROWS), place.kept(LENGTHS))
     return Findings(place, seeds, evidence, claims(evidence), command)
 
 
@@ -104,39 +104,56 @@ def _json(findings: Findings, name: str, rows: list[dict[str, Any]], chosen: lis
         "rows": rows,
         "claims": [claim.json() for claim in chosen],
         "lengths": findings.evidence.lengths if name == "claims" else None,
-        "versions": versions(),
+        "about": findings.place.scale.about,
+        "tuning": findings.place.scale.tuning,
+        "trained_with": [{"versions": of, "machine": machine} for of, machine in _origins(findings, ALL_ROWS)],
+        "step_times": findings.place.kept(SPEEDS),
+        "reported_with": versions(),
     }
 
 
 def _lead(findings: Findings, rows: Sequence[Row]) -> tuple[str, ...]:
     scale, seeds = findings.place.scale, findings.seeds
-    there = findings.evidence.rows
-    counts = {row.name: len(there[row.name].accuracies) if row.name in there else 0 for row in rows}
-    missing = [f"{name} ({n})" for name, n in counts.items() if n < seeds and name not in scale.left_out]
-    which = "Seed 0" if seeds == 1 else f"Seeds 0 to {seeds - 1}"
+    there = [findings.evidence.rows[row.name] for row in rows if row.name in findings.evidence.rows]
+    counts = {m.row.name: len(m.accuracies) + len(m.diverged) for m in there}
+    missing = [
+        f"{row.name} ({counts.get(row.name, 0)})"
+        for row in rows
+        if counts.get(row.name, 0) < seeds and row.name not in scale.left_out
+    ]
+    diverged = [f"{m.row.name} (seed {', '.join(map(str, m.diverged))})" for m in there if m.diverged]
+    numbers = sorted({seed for m in there for seed in m.accuracies})
+    again = "mttt study claims" + ("" if scale.name == "small" else f" --scale {scale.name}")
+    origins = [
+        f"mttt {of['mttt']}, jax {of['jax']}, Python {of['python']}" + (f", {machine}" if machine else "")
+        for of, machine in _origins(findings, rows)
+    ]
     lead = [
-        f"Scale **{scale.name}**: {scale.about}. {which}. Written by `{findings.command}`; one row again, elsewhere: "
-        "`mttt study claims --only ROW --seeds N --out DIR`.",
-        *_origins(findings, rows),
+        f"Scale **{scale.name}**: {scale.about}. Seeds {', '.join(map(str, numbers)) or 'none'}. Written by "
+        f"`{findings.command}`; one row again, elsewhere: `{again} --only ROW --seeds N --out DIR`.",
+        *([f"Trained with {'; '.join(origins)}."] if origins else []),
         scale.tuning,
     ]
     if missing:
         lead.append(f"**Not complete**: rows with fewer than {seeds} seeds so far: {', '.join(missing)}.")
+    if diverged:
+        lead.append(
+            f"**Diverged**, their loss became infinite: {'; '.join(diverged)}. Rows are compared over the seeds in "
+            "which neither of them did."
+        )
     if not plots.can_draw():
         lead.append("No pictures: matplotlib is not installed (`pip install 'mttt[plots]'`).")
     return tuple(lead)
 
 
-def _origins(findings: Findings, rows: Sequence[Row]) -> list[str]:
+def _origins(findings: Findings, rows: Sequence[Row]) -> list[tuple[dict[str, str], str | None]]:
     """The versions and machines of the runs; more than one of each if they are from several."""
     measured = [findings.evidence.rows[row.name] for row in rows if row.name in findings.evidence.rows]
-    texts = {
-        f"mttt {versions['mttt']}, jax {versions['jax']}, Python {versions['python']}"
-        + (f", {machine}" if machine else "")
-        for m in measured
-        for versions, machine in m.origins
-    }
-    return [f"Trained with {'; '.join(sorted(texts))}."] if texts else []
+    found = []
+    for origin in (origin for m in measured for origin in m.origins):
+        if origin not in found:
+            found.append(origin)
+    return found
 
 
 def _spread(measured: Measured) -> str:
@@ -185,12 +202,7 @@ def _notes(study: Study) -> list[str]:
         f"training step relative to {base.label}{f', {base.size.title()}' if base.look == 'pixels' else ''} (the best "
         "of several that all rows took in turn, on a batch of noise). Parameters include those that are not trained. "
         "The paper's numbers are those of its ImageNet models: an ordering can be compared with them, a number cannot."
-        + (
-            " Longformer's window is wider than these inputs, here as in the paper's models: it is self-attention."
-            if table1.LONGFORMER in study.rows
-            else ""
-        )
-    ]
+    ] + ([study.notes] if study.notes else [])
 
 
 def _verdicts(chosen: list[Claim]) -> list[str | Table]:
@@ -274,8 +286,8 @@ def _other_steps(findings: Findings) -> list[Picture]:
     for row, name in ((table1.MTTT_MLP, "trained with T = 1"), (figure1.FULL4, "trained with T = 4")):
         measured = findings.evidence.rows.get(row.name)
         if measured and (probes := measured.probes):
-            steps = next(iter(probes.values()))
-            series[name] = {t: [100 * probe[t]["accuracy"] for probe in probes.values()] for t in steps}
+            steps = set.intersection(*(set(probe) for probe in probes.values()))
+            series[name] = {t: [100 * probe[t]["accuracy"] for probe in probes.values()] for t in sorted(steps)}
     if not series:
         return []
     caption = (

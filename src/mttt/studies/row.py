@@ -36,3 +36,5 @@ class Study:
     paper: dict[str, float]
     base: str
     """the row that FLOPs and times are relative to"""
+    notes: str = ""
+    """what one must know to read its table"""

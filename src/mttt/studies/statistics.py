@@ -33,6 +33,8 @@ class Part:
     test: str = ""
     decide: str = ""
     """what would decide it, if it is undecided"""
+    counts: bool = True
+    """does the claim rest on it?"""
 
 
 def interval(values: Sequence[float], confidence: float) -> tuple[float, float]:
@@ -50,22 +52,26 @@ def _p_above(values: Sequence[float], bound: float) -> float:
     return float(stats.t.sf(distance / (spread / math.sqrt(len(values))), len(values) - 1))
 
 
-def _seeds_needed(values: Sequence[float], distance: float, quantile: float) -> str:
-    """How many seeds would tell a mean at this distance from its bound, four times in five."""
+def _seeds_needed(values: Sequence[float], distances: Sequence[float], quantile: float) -> str:
+    """How many seeds would tell a mean at these distances from its bounds from all of them, four times in five."""
     spread = statistics.stdev(values)
-    if distance == 0 or spread == 0:
+    if min(distances) == 0 or spread == 0:
         return "no number of seeds, if the mean is what it seems to be: it is on the bound"
     for n in range(len(values) + 1, 1000):
-        shift = abs(distance) / spread * math.sqrt(n)
-        if float(stats.nct.sf(stats.t.ppf(quantile, n - 1), n - 1, shift)) >= 0.8:
-            return f"about {n} seeds, if the mean is what it seems to be"
-    return "more than 1000 seeds, if the mean is what it seems to be"
+        powers = [
+            float(stats.nct.sf(stats.t.ppf(quantile, n - 1), n - 1, distance / spread * math.sqrt(n)))
+            for distance in distances
+        ]
+        if sum(powers) - (len(powers) - 1) >= 0.8:
+            return f"about {n} seeds, if mean and spread are what they seem to be"
+    return "more than 1000 seeds, if mean and spread are what they seem to be"
 
 
 def _few(text: str, values: Sequence[float]) -> Part:
     mean = statistics.mean(values) if values else None
     verdict: Verdict = "undecided" if values else "not measured"
-    return Part(text, verdict, mean, None, len(values), decide="at least two seeds" if values else "the runs")
+    decide = "at least two seeds" if values else "seeds that every row here has a run of that did not diverge"
+    return Part(text, verdict, mean, None, len(values), decide=decide)
 
 
 def _judge(inside: bool, outside: bool) -> Verdict:
@@ -97,7 +103,7 @@ def above(text: str, differences: Sequence[float], bound: float = 0.0) -> Part:
         part,
         2 * min(one_sided, 1 - one_sided),
         f"paired t-test{against}, two-sided; 95 % interval",
-        _seeds_needed(differences, statistics.mean(differences) - bound, 0.975),
+        _seeds_needed(differences, [abs(statistics.mean(differences) - bound)], 0.975),
     )
 
 
@@ -112,11 +118,13 @@ def within(text: str, differences: Sequence[float], margin: float) -> Part:
     """The differences are claimed to be within ± the margin."""
     if len(differences) < 2:
         return _few(text, differences)
+    mean = statistics.mean(differences)
+    inside = abs(mean) < margin
     return _told(
         _compared(text, differences, 0.9, -margin, margin),
         max(_p_above(differences, -margin), 1 - _p_above(differences, margin)),
         f"two one-sided paired t-tests, margin ±{margin:g}; 90 % interval",
-        _seeds_needed(differences, margin - abs(statistics.mean(differences)), 0.95),
+        _seeds_needed(differences, [margin - mean, margin + mean] if inside else [abs(mean) - margin], 0.95),
     )
 
 
@@ -127,7 +135,8 @@ def _told(part: Part, p: float, test: str, decide: str) -> Part:
 
 def informing(part: Part) -> Part:
     """A comparison that is worth knowing, and that the claim does not rest on."""
-    return part if part.verdict == "not measured" else replace(part, verdict="for information", decide="")
+    verdict: Verdict = "not measured" if part.verdict == "not measured" else "for information"
+    return replace(part, verdict=verdict, decide="", counts=False)
 
 
 def counted(text: str, verdict: Verdict, test: str, decide: str = "") -> Part:
@@ -137,7 +146,7 @@ def counted(text: str, verdict: Verdict, test: str, decide: str = "") -> Part:
 
 def all_of(parts: Iterable[Part]) -> Verdict:
     """A claim does not hold if a part of it does not, and holds if all of it does."""
-    verdicts = [part.verdict for part in parts if part.verdict != "for information"]
+    verdicts = [part.verdict for part in parts if part.counts]
     for worst in ("does not hold", "not measured", "undecided"):
         if worst in verdicts:
             return worst
