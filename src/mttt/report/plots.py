@@ -90,7 +90,7 @@ def paint_inner_losses(figure: Any, curves: Sequence[Sequence[Record]]) -> None:
     layers, steps = len(first[0]["inner_losses"]), len(first[0]["inner_losses"][0])
     columns = min(layers, 4)
     rows = -(-layers // columns)
-    figure.set_size_inches(3.4 * columns + 0.8, 2.9 * rows + 0.4)
+    figure.set_size_inches(3.4 * columns + 1.4, 2.9 * rows + 0.4)
     panels = list(figure.subplots(rows, columns, sharex=True, squeeze=False).flat)
     for axes in panels[layers:]:
         axes.set_visible(False)
@@ -104,7 +104,8 @@ def paint_inner_losses(figure: Any, curves: Sequence[Sequence[Record]]) -> None:
             axes.plot([r["epoch"] for r in first], means, "o-", markersize=3, color=colour, label=f"t = {t}")
         axes.set_title(f"layer {layer + 1}", fontsize=10)
         axes.grid(alpha=0.3)
-    panels[0].legend(fontsize=8, frameon=False)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", fontsize=8, frameon=False)
     figure.supxlabel("epoch of the outer loop", fontsize=10)
     figure.supylabel("inner loss ½(x̂ − x)²,\nmean over tokens and features", fontsize=9)
 
