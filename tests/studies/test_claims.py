@@ -104,6 +104,9 @@ def test_claims_without_chance():
     layers = LENGTHS["layers"] | {"self-attention": {"kind": "kernel", "time_slope": 1.2, "memory_slope": 2.0}}
     found = {claim.number: claim.verdict for claim in claims(evidence(TRUE, lengths=LENGTHS | {"layers": layers}))}
     assert found[10] == "does not hold"
+    layers["self-attention"]["time_slope"] = 2.4
+    found = {claim.number: claim.verdict for claim in claims(evidence(TRUE, lengths=LENGTHS | {"layers": layers}))}
+    assert found[10] == "holds"
     layers["self-attention"]["time_slope"] = 1.6
     found = {claim.number: claim.verdict for claim in claims(evidence(TRUE, lengths=LENGTHS | {"layers": layers}))}
     assert found[10] == "undecided"

@@ -3,8 +3,8 @@
     mttt study controls
 
 With one step the outer loop can undo much of the sign: the part of the gradient at W₀ that has the target x in it,
-−hᵀx, turns around with the decoder h. (With W₀ = 0 and a linear learner that is all of it.) With four steps it is not
-so easy: each step up makes the next gradient larger. So both are trained.
+−hᵀx, turns around with the decoder h. (With W₀ = 0 and a linear learner that is all of it.) With four steps that may be
+harder. So both are trained.
 """
 
 from mttt.recipes.inner import FixedRate
@@ -27,6 +27,6 @@ CONTROLS = Study(
     base="mttt-mlp",
     notes="Without an inner step (T = 0) no token sees another before the head takes their mean. With one step the "
     "outer loop can undo much of the sign of η: the part of the inner gradient that has the target in it turns around "
-    "with the decoder h. With four steps that is not so easy: each step up makes the next gradient larger. Ascent with "
-    "T = 4 was added after the first results with T = 1 were known.",
+    "with the decoder h. With four steps that may be harder. Ascent with T = 4 was added after the first results with "
+    "T = 1 were known.",
 )

@@ -80,8 +80,8 @@ def write_claims(findings: Findings, directory: Path) -> Path:
     if findings.evidence.lengths is not None and plots.can_draw():
         lengths = findings.evidence.lengths
         caption = (
-            f"One layer of width {lengths['dim']} with {lengths['heads']} heads, one input: learners with parameters "
-            "(lines) and kernels (dashed)."
+            f"One layer of width {lengths['dim']} with {lengths['heads']} heads, one input, forward and backward: "
+            "learners with parameters (lines) and kernels (dashed). Memory is that of the compiled program."
         )
         picture = Picture("growth", plots.growth(lengths["lengths"], lengths["layers"]), caption)
         sections.append(Section("Time and memory against n (claim 10)", (picture,)))
@@ -200,8 +200,9 @@ def _notes(study: Study) -> list[str]:
     return [
         "Accuracy on all test images, mean ± standard deviation over seeds. FLOPs of a forward pass and time of a "
         f"training step relative to {base.label}{f', {base.size.title()}' if base.look == 'pixels' else ''} (the best "
-        "of several that all rows took in turn, on a batch of noise). Parameters include those that are not trained. "
-        "The paper's numbers are those of its ImageNet models: an ordering can be compared with them, a number cannot."
+        "of several that all rows took in turn, on a batch of noise; a tenth or more of it is chance). Parameters "
+        "include those that are not trained. The paper's numbers are those of its ImageNet models: an ordering can "
+        "be compared with them, a number cannot."
     ] + ([study.notes] if study.notes else [])
 
 
@@ -215,9 +216,12 @@ def _verdicts(chosen: list[Claim]) -> list[str | Table]:
         )
     parts.append(
         "Differences are in percentage points, paired over seeds. A claim holds if all of its parts do, and does not "
-        "hold if one does not; parts for information do not count. With 95 % confidence, a difference holds if its "
-        "interval is above 0 (or on the claimed side of the margin that the test names), does not hold if the interval "
-        "is on the other side, and is undecided otherwise; there is no correction for the number of claims."
+        "hold if one does not; parts for information do not count. A difference that is claimed to be above 0, or "
+        "below a margin, holds if its 95 % interval is on that side, and does not hold if it is on the other; a match "
+        "holds if its 90 % interval is within the margin, and does not hold if it is outside; else it is undecided. p "
+        "belongs to the test that its row names: for a match it is the larger of two, and small if the rows match. The "
+        "seeds that would decide a part do so four times in five. There is no correction for the number of "
+        "parts and claims."
     )
     return parts
 
@@ -225,7 +229,11 @@ def _verdicts(chosen: list[Claim]) -> list[str | Table]:
 def _part(part: Part) -> tuple[str, ...]:
     mean = "–" if part.mean is None else f"{part.mean:+.2f}" + ("" if part.std is None else f" ± {part.std:.2f}")
     interval = "–" if part.low is None else f"{part.low:+.2f} … {part.high:+.2f}"
-    return part.text, part.verdict, mean, interval, "–" if part.p is None else f"{part.p:.3f}", part.test, part.decide
+    return part.text, part.verdict, mean, interval, _p(part.p), part.test, part.decide
+
+
+def _p(p: float | None) -> str:
+    return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _pictures(findings: Findings, study: Study) -> list[Picture]:
