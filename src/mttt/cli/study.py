@@ -27,6 +27,7 @@ from mttt.studies import (
     Row,
     find,
     jobs_of,
+    known_speeds,
     measure_lengths,
     measure_speeds,
     runs_of,
@@ -151,9 +152,9 @@ def _write(place: Place, name: str, seeds: int, command: str) -> tuple[Findings,
 
 def _measure(place: Place, rows: tuple[Row, ...], *, lengths: bool, say: Callable[[str], None]) -> None:
     """Times, once for all: side by side, after the trainings of this process."""
-    known = (place.kept(SPEEDS) or {"rows": {}})["rows"]
-    if not {row.name for row in rows} <= set(known):
-        wanted = {row.name for row in rows} | set(known)
+    wanted, known = {row.name for row in rows}, set(known_speeds(place))
+    if not wanted <= known:
+        wanted |= known
         say(f"measuring a training step of {len(wanted)} rows")
         place.keep(SPEEDS, measure_speeds(place.scale, [row for row in ALL_ROWS if row.name in wanted], say=say))
     if lengths and place.kept(LENGTHS) is None:

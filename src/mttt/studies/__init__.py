@@ -4,7 +4,7 @@ from mttt.studies.all import ALL_ROWS as ALL_ROWS, STUDIES as STUDIES
 from mttt.studies.costs import Cost as Cost, costs as costs
 from mttt.studies.grid import Grid as Grid, Job as Job, Place as Place, Watcher as Watcher, jobs_of as jobs_of
 from mttt.studies.lengths import measure_lengths as measure_lengths
-from mttt.studies.measured import SPEEDS as SPEEDS, runs_of as runs_of
+from mttt.studies.measured import SPEEDS as SPEEDS, known_speeds as known_speeds, runs_of as runs_of
 from mttt.studies.reports import (
     LENGTHS as LENGTHS,
     Findings as Findings,

@@ -91,6 +91,11 @@ def relative_time(row: Measured, base: Measured | None) -> float | None:
     return row.step_ms / base.step_ms
 
 
+def known_speeds(place: Place) -> dict[str, Any]:
+    """What was measured of training steps, by the name of the row."""
+    return (place.kept(SPEEDS) or {"rows": {}})["rows"]
+
+
 def runs_of(place: Place, rows: Iterable[Row]) -> dict[Job, Run]:
     """Every run that was begun. Runs of other recipes, or on other images than the first of its kind, are refused."""
     found: dict[Job, Run] = {}
@@ -112,7 +117,7 @@ def runs_of(place: Place, rows: Iterable[Row]) -> dict[Job, Run]:
 def measure(place: Place, rows: Iterable[Row]) -> dict[str, Measured]:
     """Every row that has a run, by its name, with all seeds that are there. The images are not needed for it."""
     rows, found = list(rows), {}
-    speeds = (place.kept(SPEEDS) or {"rows": {}})["rows"]
+    speeds = known_speeds(place)
     every = runs_of(place, rows)
     for row in rows:
         begun = {job.seed: run for job, run in every.items() if job.row == row}
