@@ -49,10 +49,11 @@ for _ in range(T):
     losses.append(loss(W))
 by_hand = f(tokens[:, :k], W)
 
-trained = mttt.inner_loop(learner, task, mttt.GradientDescent(eta), mttt.FullBatch(T), tokens, losses=True)
-by_library = trained.learner(tokens[:, :k])
-assert trained.losses is not None
+start = mttt.Trained(learner)
+learned = mttt.inner_loop(start, task, mttt.GradientDescent(eta), mttt.FullBatch(T), tokens, losses=True)
+by_library = learned.carry.learner(tokens[:, :k])
+assert learned.losses is not None
 
 print("losses by hand:   ", " ".join(f"{x:.5f}" for x in losses))
-print("losses by library:", " ".join(f"{x:.5f}" for x in trained.losses))
+print("losses by library:", " ".join(f"{x:.5f}" for x in learned.losses))
 print(f"largest difference of the outputs: {jnp.max(jnp.abs(by_hand - by_library)):.1e}")

@@ -25,7 +25,7 @@ class GatedLearner(eqx.Module):
         self.value = eqx.nn.Linear(width, width, key=value_key)
         self.gate = eqx.nn.Linear(width, width, key=gate_key)
 
-    def __call__(self, inputs):
+    def __call__(self, inputs, *, key=None):
         return jax.vmap(self.value)(inputs) * jax.nn.sigmoid(jax.vmap(self.gate)(inputs))
 
 
@@ -33,7 +33,7 @@ layer = mttt.TTT(
     dim=48,
     heads=4,
     learner=GatedLearner,
-    optimizer=lambda: mttt.OptaxOptimizer(optax.sgd(0.5, momentum=0.9)),
+    optimizer=mttt.OptaxOptimizer(optax.sgd, learning_rate=0.5, momentum=0.9),
     batching=mttt.MiniBatches(4),
     key=jax.random.key(0),
 )
@@ -55,4 +55,4 @@ assert mixed.losses is not None
 print("output:", mixed.tokens.shape)
 print("inner losses of the first head, t = 0 … 4:", " ".join(f"{x:.4f}" for x in mixed.losses[0]))
 gradient = outer_gradient(layer, tokens)
-print(f"outer gradient of W₀: {jnp.linalg.norm(gradient.learner.value.weight):.2e}")
+print(f"outer gradient of W₀: {jnp.linalg.norm(gradient.start.learner.value.weight):.2e}")

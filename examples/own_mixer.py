@@ -23,8 +23,8 @@ class MeanMixer(mttt.Mixer):
         del heads
         self.weight = jax.random.normal(key, (dim, dim)) * dim**-0.5
 
-    def __call__(self, tokens, *, key=None, trace=False):
-        mean = jnp.mean(tokens, axis=0, keepdims=True)
+    def mix(self, tokens, *, mask, key, trace):
+        mean = mttt.mean_of_real(tokens, mask)
         return mttt.Mixed(jnp.broadcast_to(mean @ self.weight, tokens.shape))
 
 

@@ -28,7 +28,7 @@ class Stranger(eqx.Module):
         self.order = jnp.arange(width)[::-1]
         self.activation = jnp.tanh
 
-    def __call__(self, inputs):
+    def __call__(self, inputs, *, key=None):
         mixed = inputs + self.gate * jnp.mean(inputs, axis=0, keepdims=True)
         return self.activation(jax.vmap(self.inside)(mixed))[:, self.order]
 
@@ -54,33 +54,29 @@ class Denoising(mttt.Task):
         return losses
 
 
-def frozen_mlp(width: int, *, key):
-    return mttt.Frozen(mttt.MLPLearner(width, factor=2, key=key))
-
-
 PARAMETRIC = {
-    "linear": mttt.LinearLearner,
-    "zero-linear": mttt.zero_linear,
-    "mlp": mttt.MLPLearner,
-    "frozen-mlp": frozen_mlp,
-    "stranger": Stranger,
+    "linear": (mttt.LinearLearner, mttt.Trained),
+    "zero-linear": (mttt.LinearLearner, mttt.Zeros),
+    "mlp": (mttt.MLPLearner, mttt.Trained),
+    "frozen-mlp": (partial(mttt.MLPLearner, factor=2), mttt.Frozen),
+    "stranger": (Stranger, mttt.Trained),
 }
 NON_PARAMETRIC = {
-    "exponential": mttt.NadarayaWatson,
-    "gaussian": partial(mttt.NadarayaWatson, kernel=mttt.GaussianKernel()),
+    "exponential": (mttt.NadarayaWatson, mttt.Memory),
+    "gaussian": (partial(mttt.NadarayaWatson, kernel=mttt.GaussianKernel()), mttt.Memory),
 }
-LEARNERS = PARAMETRIC | NON_PARAMETRIC
+LEARNERS = PARAMETRIC | NON_PARAMETRIC  # and how they start
 TASKS = {
     "plain": partial(mttt.Reconstruction, decoder_norm=False),
     "normalised": mttt.Reconstruction,
-    "paper": partial(mttt.Reconstruction, features=1.0),
+    "paper": partial(mttt.Reconstruction, divisor=1.0),
     "own": Denoising,
 }
 OPTIMIZERS = {
     "fixed": mttt.GradientDescent,
     "learned": lambda: mttt.GradientDescent(jnp.asarray(0.5)),
     "per-step": lambda: mttt.GradientDescent(jnp.linspace(1.0, 0.5, 3)),
-    "optax": lambda: mttt.OptaxOptimizer(optax.sgd(0.3, momentum=0.9)),
+    "optax": lambda: mttt.OptaxOptimizer(optax.sgd, learning_rate=jnp.asarray(0.3), momentum=0.9),
 }
 BATCHINGS = {"full": mttt.FullBatch, "mini": mttt.MiniBatches}
 
@@ -88,11 +84,12 @@ BATCHINGS = {"full": mttt.FullBatch, "mini": mttt.MiniBatches}
 def ttt(learner="mlp", task="normalised", optimizer="fixed", batching="full", steps=1, block=None):
     return partial(
         mttt.TTT,
-        learner=LEARNERS[learner],
+        learner=LEARNERS[learner][0],
+        start=LEARNERS[learner][1],
         task=TASKS[task],
-        optimizer=OPTIMIZERS[optimizer],
+        optimizer=OPTIMIZERS[optimizer](),
         batching=BATCHINGS[batching](steps),
-        block=block,
+        adjoint=mttt.Recompute(block),
     )
 
 

@@ -20,7 +20,7 @@ class PlainReconstruction(mttt.Task):
                 centred = output - jnp.mean(output, axis=1, keepdims=True)
                 sigma = jnp.sqrt(jnp.mean(centred**2, axis=1, keepdims=True) + task.decoder_norm.eps)
                 output = centred / sigma * task.decoder_norm.scale[None, :] + task.decoder_norm.shift[None, :]
-            return 0.5 * jnp.sum((output - targets) ** 2, axis=1) / task.features
+            return 0.5 * jnp.sum((output - targets) ** 2, axis=1) / task.divisor
 
         inputs = tokens @ task.phi.weight + task.phi.bias[None, :]
         labels = (tokens - task.g.bias.value[None, :]) @ task.g.weight.T

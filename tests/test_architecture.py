@@ -20,7 +20,7 @@ BELOW = {
     "recipes": {"outer", "models", "mixers", "inner", "nn", "data", "runs"},
     "bench": {"count", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
     "studies": {"report", "bench", "count", "recipes", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
-    "cli": {"bench", "studies", "recipes", "report", "outer", "mixers", "data", "runs"},
+    "cli": {"inner", "bench", "studies", "recipes", "report", "outer", "mixers", "data", "runs"},
 }
 # Files beside the rooms: what Python and packaging want there.
 DOORS = {"__init__", "__main__", "version"}

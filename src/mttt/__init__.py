@@ -5,15 +5,20 @@ attention (`mttt.mixers`); `ViT` is a model around any mixer (`mttt.models`).
 """
 
 from mttt.inner import (
+    Adjoint as Adjoint,
     Batching as Batching,
-    Blockwise as Blockwise,
+    Carry as Carry,
     ExponentialKernel as ExponentialKernel,
+    Frozen as Frozen,
     FullBatch as FullBatch,
     GaussianKernel as GaussianKernel,
     GradientDescent as GradientDescent,
+    Keep as Keep,
     Kernel as Kernel,
+    Learned as Learned,
     Learner as Learner,
     LinearLearner as LinearLearner,
+    Memory as Memory,
     MiniBatches as MiniBatches,
     MLPLearner as MLPLearner,
     NadarayaWatson as NadarayaWatson,
@@ -21,12 +26,15 @@ from mttt.inner import (
     OptaxOptimizer as OptaxOptimizer,
     Optimizer as Optimizer,
     Problem as Problem,
+    Recompute as Recompute,
     Reconstruction as Reconstruction,
+    Start as Start,
     Task as Task,
+    TokenwiseLearner as TokenwiseLearner,
+    TokenwiseTask as TokenwiseTask,
     Trained as Trained,
     Zeros as Zeros,
     inner_loop as inner_loop,
-    zero_linear as zero_linear,
 )
 from mttt.mixers import (
     SOFT as SOFT,
@@ -52,9 +60,12 @@ from mttt.models import (
     LinearHead as LinearHead,
     SinCosPositions as SinCosPositions,
     Size as Size,
+    Stack as Stack,
+    Stacked as Stacked,
     TanhHead as TanhHead,
     Traced as Traced,
     ViT as ViT,
+    mean_of_real as mean_of_real,
 )
-from mttt.nn import Frozen as Frozen, Shared as Shared, kernels as kernels, trainable as trainable
+from mttt.nn import Fixed as Fixed, Shared as Shared, kernels as kernels, trainable as trainable
 from mttt.version import __version__ as __version__

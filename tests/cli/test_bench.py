@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import pytest
 from PIL import Image
 
+import mttt
 from catalogue import DIM, HEADS, build, relative_error, tokens, ttt
 from mttt import bench
 from mttt.bench import data as data_module, layers as layers_module
@@ -16,7 +17,6 @@ from mttt.bench.layers import Shape
 from mttt.bench.naive import NaiveTTT
 from mttt.cli.main import main
 from mttt.count import flops, written_out
-from mttt.inner.blocks import map_blocks
 
 FIELDS = ("forward_ms", "step_ms", "forward_flops", "step_flops", "temp_bytes")
 
@@ -37,7 +37,15 @@ def test_flops_are_counted_without_blocks_and_with_every_step():
     x, a = jnp.ones((64, 8)), jnp.ones((8, 8))
 
     def steps(x, a):
-        return jax.lax.scan(lambda x, _: (map_blocks(lambda rows: rows @ a, x, 16), None), x, None, length=3)[0]
+        return jax.lax.scan(
+            lambda x, _: (
+                mttt.Recompute(16).map(lambda rows: rows @ a, x, mttt.MLPLearner(8, key=jax.random.key(0))),
+                None,
+            ),
+            x,
+            None,
+            length=3,
+        )[0]
 
     assert flops(steps, x, a) == pytest.approx(3 * 2 * 64 * 8 * 8, rel=0.01)
     with written_out():

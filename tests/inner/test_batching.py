@@ -10,7 +10,19 @@ from hypothesis import given, settings, strategies as st
 import mttt
 from catalogue import WIDTH, relative_error, tokens
 from inner.test_loop import make, run
-from mttt.inner.batching import permute
+from mttt.inner.permute import permute
+
+
+def rows_of(split, n):
+    """The numbers of the rows that each step sees."""
+    seen = []
+    for phase in split.phases(jnp.arange(float(n))):
+        for step in range(phase.steps):
+            content, mask, count = phase.rows(jax.tree.map(lambda a, step=step: a[step], phase.each))
+            rows = np.asarray(content)[slice(None) if mask is None else np.asarray(mask)].astype(int)
+            assert count == max(len(rows), 1)
+            seen.append(rows)
+    return seen
 
 
 @settings(deadline=None, max_examples=40)
@@ -19,21 +31,19 @@ def test_mini_batches_use_every_token_once(n, steps, seed):
     batching = mttt.MiniBatches(steps)
     if steps > n:
         with pytest.raises(ValueError, match=f"at most {n}"):
-            batching.split(n, None)
+            batching.draw(n)
         return
-    order, phases = batching.split(n, jax.random.key(seed))
-    assert sum(steps for steps, _ in phases) == steps
+    seen = rows_of(batching.draw(n, key=jax.random.key(seed)), n)
+    assert len(seen) == steps
     if steps:
-        assert sum(steps * m for steps, m in phases) == n
-        assert max(m for _, m in phases) - min(m for _, m in phases) <= 1
-        assert (order is None) == (steps == 1)
-    if order is not None:
-        np.testing.assert_array_equal(np.sort(order), np.arange(n))
+        np.testing.assert_array_equal(np.sort(np.concatenate(seen)), np.arange(n))
+        sizes = [len(rows) for rows in seen]
+        assert max(sizes) - min(sizes) <= 1
 
 
 def test_a_key_makes_the_split_random_and_none_makes_it_fixed():
     batching = mttt.MiniBatches(2)
-    order = lambda key: np.asarray(batching.split(20, key).order)  # noqa: E731
+    order = lambda key: np.asarray(batching.draw(20, key=key).order)  # noqa: E731
     assert (order(None) == order(None)).all()
     assert (order(jax.random.key(1)) == order(jax.random.key(1))).all()
     assert (order(jax.random.key(1)) != order(jax.random.key(2))).any()
@@ -61,13 +71,12 @@ def test_mini_batches_are_steps_on_their_own_tokens(float64):
 
     @eqx.filter_jit
     def both(parts, x):
-        got = run(parts, mttt.MiniBatches(3), x).learner
-        learner, task, optimizer = parts
-        order, phases = mttt.MiniBatches(3).split(len(x), jax.random.key(3))
-        assert phases == ((1, 3), (2, 2))
-        for rows in (order[:3], order[3:5], order[5:]):
-            learner = mttt.inner_loop(learner, task, optimizer, mttt.FullBatch(1), x[rows]).learner
-        return got, learner
+        got = run(parts, mttt.MiniBatches(3), x).carry
+        carry, task, optimizer = parts
+        order = mttt.MiniBatches(3).draw(len(x), key=jax.random.key(3)).order
+        for rows in (order[:3], order[3:5], order[5:]):  # a carry goes on with other tokens
+            carry = mttt.inner_loop(carry, task, optimizer, mttt.FullBatch(1), x[rows]).carry
+        return got, carry
 
     assert relative_error(*both(parts, x)) < 1e-12
 
@@ -78,17 +87,17 @@ def test_negative_steps_are_refused():
 
 
 def test_many_steps_do_not_grow_the_program():
-    (learner, task, _), x = make("linear", "plain"), tokens()
-    parts = learner, task, mttt.GradientDescent(0.01)
+    (start, task, _), x = make("linear", "plain"), tokens()
+    parts = start, task, mttt.GradientDescent(0.01)
     arrays, rest = eqx.partition((parts, x), eqx.is_array)
 
     def lowered(steps):
         def f(arrays):
             parts, x = eqx.combine(arrays, rest)
-            return run(parts, mttt.FullBatch(steps), x).learner(x[:, :WIDTH])
+            return run(parts, mttt.FullBatch(steps), x).carry.learner(x[:, :WIDTH])
 
         return jax.jit(f).lower(arrays).as_text()
 
     assert len(lowered(1000)) < 1.1 * len(lowered(10))
-    out = eqx.filter_jit(run)(parts, mttt.FullBatch(1000), x).learner(x[:, :WIDTH])
+    out = eqx.filter_jit(run)(parts, mttt.FullBatch(1000), x).carry.learner(x[:, :WIDTH])
     assert bool(jnp.all(jnp.isfinite(out)))

@@ -31,7 +31,8 @@ from oracles import PlainReconstruction, plain_steps
 def _drawn(learner, task, optimizer, wide):
     def draw(key):
         a, b = jax.random.split(key)
-        return LEARNERS[learner](WIDTH, key=a), TASKS[task](DIM, WIDTH, key=b), OPTIMIZERS[optimizer]()
+        make, start = LEARNERS[learner]
+        return start(make(WIDTH, key=a)), TASKS[task](DIM, WIDTH, key=b), OPTIMIZERS[optimizer]()
 
     return eqx.filter_jit(draw)(jax.random.key(0))
 
@@ -53,8 +54,8 @@ def test_every_product_runs(learner, task):
         parts, made = make(learner, task, optimizer), BATCHINGS[batching](steps)
 
         def answers(parts, x, made=made):
-            trained = run(parts, made, x, losses=True)
-            return trained.learner(x[:, :WIDTH]), trained.losses
+            learned = run(parts, made, x, losses=True)
+            return learned.carry.learner(x[:, :WIDTH]), learned.losses
 
         shapes = eqx.filter_eval_shape(answers, parts, x)
         assert [shape.shape for shape in shapes] == [(N, WIDTH), (steps + 1,)]
@@ -80,8 +81,8 @@ def test_outer_gradient_is_the_finite_difference(float64, learner, batching, tas
 
     def outer(leaves):
         parts, x = eqx.combine(jax.tree.unflatten(treedef, leaves), rest)
-        trained = run(parts, BATCHINGS[batching](steps), x)
-        return jnp.sum(readout * trained.learner(x[:, :WIDTH]))
+        learned = run(parts, BATCHINGS[batching](steps), x)
+        return jnp.sum(readout * learned.carry.learner(x[:, :WIDTH]))
 
     # One random direction for each array, so that no array's error hides behind another's.
     directions = [[rng.normal(size=leaf.shape) * float(i == j) for j, leaf in enumerate(leaves)] for i in moving]
@@ -114,9 +115,9 @@ def test_compressed_task_is_the_plain_task(float64, learner, task):
 
     def outer(wrap, variables):
         start, compressed, x = variables
-        trained = mttt.inner_loop(start, wrap(compressed), optimizer, mttt.FullBatch(3), x, losses=True)
-        out = trained.learner(x[:, :WIDTH])
-        return jnp.sum(jnp.sin(out)) + trained.losses[-1], (out, trained.losses)
+        learned = mttt.inner_loop(start, wrap(compressed), optimizer, mttt.FullBatch(3), x, losses=True)
+        out = learned.carry.learner(x[:, :WIDTH])
+        return jnp.sum(jnp.sin(out)) + learned.losses[-1], (out, learned.losses)
 
     variables = (start, compressed, x)
     (_, got), got_gradient = eqx.filter_value_and_grad(lambda v: outer(lambda t: t, v), has_aux=True)(variables)
@@ -133,8 +134,8 @@ def test_compressed_task_in_float32(task):
 
     @eqx.filter_jit
     def outer(start, compressed, x):
-        trained = mttt.inner_loop(start, compressed, optimizer, mttt.FullBatch(1), x, losses=True)
-        return trained.learner(x[:, :WIDTH]), trained.losses
+        learned = mttt.inner_loop(start, compressed, optimizer, mttt.FullBatch(1), x, losses=True)
+        return learned.carry.learner(x[:, :WIDTH]), learned.losses
 
     got = outer(start, compressed, x)
     expected = outer(start, PlainReconstruction(compressed), x)
@@ -145,16 +146,16 @@ def test_compressed_task_in_float32(task):
 def test_scan_is_a_python_loop(float64, task):
     parts, x = make("mlp", task), tokens()
     scanned = eqx.filter_jit(run)(parts, mttt.FullBatch(4), x, losses=True)
-    by_hand, losses = eqx.filter_jit(plain_steps)(parts[0], PlainReconstruction(parts[1]), x, 4, 1.0)
-    assert relative_error(scanned.learner, by_hand) < 1e-11
+    by_hand, losses = eqx.filter_jit(plain_steps)(parts[0].learner, PlainReconstruction(parts[1]), x, 4, 1.0)
+    assert relative_error(scanned.carry.learner, by_hand) < 1e-11
     assert relative_error(scanned.losses, losses) < 1e-11
 
 
 def test_zero_steps_return_the_start():
     parts, x = make("mlp", "plain"), tokens()
-    trained = run(parts, mttt.FullBatch(0), x, losses=True)
-    assert relative_error(trained.learner, parts[0]) == 0
-    assert trained.losses.shape == (1,)
+    learned = run(parts, mttt.FullBatch(0), x, losses=True)
+    assert relative_error(learned.carry.learner, parts[0].learner) == 0
+    assert learned.losses.shape == (1,)
 
 
 def test_second_derivatives_of_the_outer_loss(float64):
@@ -162,8 +163,8 @@ def test_second_derivatives_of_the_outer_loss(float64):
     eta_direction = 1e-4
 
     def outer(eta):
-        trained = mttt.inner_loop(parts[0], parts[1], mttt.GradientDescent(eta), mttt.FullBatch(2), x)
-        return jnp.sum(jnp.sin(trained.learner(x[:, :WIDTH])))
+        learned = mttt.inner_loop(parts[0], parts[1], mttt.GradientDescent(eta), mttt.FullBatch(2), x)
+        return jnp.sum(jnp.sin(learned.carry.learner(x[:, :WIDTH])))
 
     eta = jnp.asarray(0.7)
     slope = jax.jit(jax.grad(outer))
@@ -184,16 +185,20 @@ def test_zeros_are_zeros(float64, task, batching):
     start, made, optimizer = make("zero-linear", task)
     x = tokens()
     symbolic = eqx.filter_jit(run)((start, made, optimizer), batching, x, losses=True)
-    written_out = eqx.filter_jit(run)((start.materialise(x.dtype), made, optimizer), batching, x, losses=True)
+    written_out = eqx.filter_jit(run)(
+        (mttt.Trained(start.written_out(x.dtype)), made, optimizer), batching, x, losses=True
+    )
     assert relative_error(symbolic, written_out) < 1e-12
 
 
 def test_zeros_of_a_learner_that_answers_something_else_are_refused():
-    class Skip(mttt.LinearLearner):
-        def __call__(self, inputs):
-            return inputs + super().__call__(inputs)
+    class Skip(eqx.Module):
+        inside: mttt.LinearLearner
 
-    start = mttt.Zeros(Skip(WIDTH, key=jax.random.key(0)))
+        def __call__(self, inputs, *, key=None):
+            return inputs + self.inside(inputs)
+
+    start = mttt.Zeros(Skip(mttt.LinearLearner(WIDTH, key=jax.random.key(0))))
     _, made, optimizer = make("mlp", "plain")
     with pytest.raises(ValueError, match="answers 0 when W is 0; Skip does not"):
         jax.jit(lambda x: run((start, made, optimizer), mttt.FullBatch(1), x).losses)(tokens())
@@ -208,6 +213,6 @@ def test_a_learner_without_weights_needs_labels():
 def test_the_losses_are_over_all_tokens_whatever_the_batching():
     parts, x = make("mlp", "normalised"), tokens()
     problem = parts[1](x)
-    trained = run(parts, mttt.MiniBatches(3), x, losses=True)
-    expected = jnp.mean(problem.losses(trained.learner(problem.inputs), problem.targets))
-    assert abs(float(trained.losses[-1] - expected)) < 1e-6
+    learned = run(parts, mttt.MiniBatches(3), x, losses=True)
+    expected = jnp.mean(problem.losses(learned.carry.learner(problem.inputs), problem.targets))
+    assert abs(float(learned.losses[-1] - expected)) < 1e-6

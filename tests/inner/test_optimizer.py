@@ -13,20 +13,20 @@ from inner.test_loop import make
 
 
 def trained(optimizer, steps=3):
-    learner, task, _ = make("mlp", "normalised")
+    start, task, _ = make("mlp", "normalised")
     train = eqx.filter_jit(mttt.inner_loop)
-    return train(learner, task, optimizer, mttt.FullBatch(steps), tokens()).learner
+    return train(start, task, optimizer, mttt.FullBatch(steps), tokens()).carry.learner
 
 
 def test_optax_descent_is_descent(float64):
-    got = trained(mttt.OptaxOptimizer(optax.sgd(0.5)))
+    got = trained(mttt.OptaxOptimizer(optax.sgd, learning_rate=0.5))
     assert relative_error(got, trained(mttt.GradientDescent(0.5))) < 1e-12
 
 
 def test_optax_state_is_carried_through_the_steps(float64):
     """Momentum, written by hand."""
-    learner, task, _ = make("mlp", "normalised")
-    x = tokens()
+    start, task, _ = make("mlp", "normalised")
+    learner, x = start.learner, tokens()
     problem = task(x)
     velocity = jax.tree.map(jnp.zeros_like, learner)
     slope = jax.jit(jax.grad(lambda f: jnp.mean(problem.losses(f(problem.inputs), problem.targets))))
@@ -34,16 +34,16 @@ def test_optax_state_is_carried_through_the_steps(float64):
         gradient = slope(learner)
         velocity = jax.tree.map(lambda v, g: 0.9 * v + g, velocity, gradient)
         learner = jax.tree.map(lambda w, v: w - 0.5 * v, learner, velocity)
-    assert relative_error(trained(mttt.OptaxOptimizer(optax.sgd(0.5, momentum=0.9))), learner) < 1e-11
+    assert relative_error(trained(mttt.OptaxOptimizer(optax.sgd, learning_rate=0.5, momentum=0.9)), learner) < 1e-11
 
 
 def test_one_rate_for_each_step(float64):
     rates = jnp.array([1.0, 0.25, 0.5])
-    learner, task, _ = make("mlp", "normalised")
-    x = tokens()
+    start, task, _ = make("mlp", "normalised")
+    learner, x = start.learner, tokens()
     for rate in [*rates, rates[-1]]:  # a longer loop goes on with the last rate
         one_step = eqx.filter_jit(mttt.inner_loop)
-        learner = one_step(learner, task, mttt.GradientDescent(rate), mttt.FullBatch(1), x).learner
+        learner = one_step(mttt.Trained(learner), task, mttt.GradientDescent(rate), mttt.FullBatch(1), x).carry.learner
     assert relative_error(trained(mttt.GradientDescent(rates), steps=4), learner) < 1e-12
 
 
@@ -63,9 +63,3 @@ def test_rates_of_any_kind_are_understood():
     assert mttt.GradientDescent(2).rate == 2.0
     with pytest.raises(ValueError, match=r"a rate of shape \(2, 2\)"):
         mttt.GradientDescent(jnp.ones((2, 2)))
-
-
-def test_a_rate_can_be_changed_where_there_is_one():
-    assert mttt.GradientDescent(jnp.ones(3)).with_rate(0.5).rate == 0.5
-    with pytest.raises(ValueError, match="cannot be changed"):
-        mttt.OptaxOptimizer(optax.adam(0.1)).with_rate(0.5)

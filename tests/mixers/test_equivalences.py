@@ -59,7 +59,7 @@ def test_nadaraya_watson_is_softmax_attention_in_float64(float64):
     """Against the formula: JAX's own attention takes the softmax in float32."""
 
     class Formula(mttt.SelfAttention):
-        def __call__(self, tokens, *, key=None, trace=False):
+        def mix(self, tokens, *, mask, key, trace):
             q, k, v = (
                 jnp.einsum("nd,hdk->hnk", tokens, view.weight) + view.bias[:, None, :]
                 for view in (self.views.query, self.views.key, self.views.value)
@@ -73,11 +73,11 @@ def test_nadaraya_watson_is_softmax_attention_in_float64(float64):
 
 
 def test_both_normalisations_match_their_linear_attention(float64):
-    task = partial(mttt.Reconstruction, decoder_norm=False, features=1.0)
-    layer = build(partial(mttt.TTT, learner=mttt.zero_linear, task=task), DIM, HEADS)
+    task = partial(mttt.Reconstruction, decoder_norm=False, divisor=1.0)
+    layer = build(partial(mttt.TTT, learner=mttt.LinearLearner, start=mttt.Zeros, task=task), DIM, HEADS)
     x = tokens()
     got = outputs_and_gradients(layer, x)
-    assert relative_error(got, outputs_and_gradients(layer, x, partial(mttt.LinearAttention, features=1.0))) < 1e-12
+    assert relative_error(got, outputs_and_gradients(layer, x, partial(mttt.LinearAttention, divisor=1.0))) < 1e-12
     by_hand = as_attention(layer, mttt.LinearAttention)
     views: Views = by_hand.views
     q, k, v = (

@@ -101,12 +101,14 @@ def test_the_trace_is_half_the_mean_squared_error():
     """The logged number, by hand, for the first layer of a model that does not learn at test time."""
     model, image = mttt.with_inner_loop(make(), steps=0), images()
     traced = eqx.filter_jit(lambda m, x: m.trace(x))(model, image)
-    block = jax.tree.map(lambda a: a[0] if eqx.is_array(a) else a, model.blocks)
+    block = jax.tree.map(lambda a: a[0] if eqx.is_array(a) else a, model.stack.blocks)
     x = block.mixer_norm(model.embed(image) + model.positions())
     for head in range(2):
         is_shared = lambda node: isinstance(node, mttt.Shared)  # noqa: E731
         pick = lambda a, head=head: a[head] if eqx.is_array(a) else a  # noqa: E731
-        task, learner = (jax.tree.map(pick, t, is_leaf=is_shared) for t in (block.mixer.task, block.mixer.learner))
+        task, learner = (
+            jax.tree.map(pick, t, is_leaf=is_shared) for t in (block.mixer.task, block.mixer.start.learner)
+        )
         reconstruction = task.decoder_norm(learner(task.phi(x)) @ task.g.weight + task.g.bias.value[None, :])
         expected = jnp.mean((reconstruction - x) ** 2) / 2
         assert abs(float(traced.losses[0, head, 0] - expected)) < 1e-5
@@ -120,12 +122,12 @@ def test_steps_and_rate_can_change_without_retraining():
     for steps, traced in outputs.items():
         assert traced.losses.shape == (3, 2, steps + 1)
         assert relative_error(traced.losses[0, :, :1], outputs[4].losses[0, :, :1]) < 1e-6
-    still = run(mttt.with_inner_loop(model, steps=2, rate=0.0), image)
+    still = run(mttt.with_inner_loop(model, steps=2, optimizer=mttt.GradientDescent(0.0)), image)
     assert relative_error(still.logits, outputs[0].logits) < 1e-6
     learned = make(ttt(optimizer="per-step", steps=3))
     assert (
         relative_error(
-            run(mttt.with_inner_loop(learned, rate=0.0), image).logits,
+            run(mttt.with_inner_loop(learned, optimizer=mttt.GradientDescent(0.0)), image).logits,
             run(mttt.with_inner_loop(learned, steps=0), image).logits,
         )
         < 1e-6
@@ -160,7 +162,7 @@ def test_the_scan_over_blocks_is_a_loop(float64):
     def by_hand(model, image):
         tokens = model.embed(image) + model.positions()
         for layer in range(3):
-            block = jax.tree.map(lambda a, layer=layer: a[layer] if eqx.is_array(a) else a, model.blocks)
+            block = jax.tree.map(lambda a, layer=layer: a[layer] if eqx.is_array(a) else a, model.stack.blocks)
             tokens = block(tokens).tokens
         features = jnp.tanh(model.head.pre_logits(jnp.mean(model.norm(tokens), axis=0, keepdims=True)))
         return model.head.logits(features)[0]

@@ -115,7 +115,7 @@ def test_the_outer_loss_mixes_and_its_gradient_flows(model):
     right = np.asarray(logits).argmax(axis=1) == batch.labels
     assert float(scored.correct) == right @ weights
     assert all(
-        float(jnp.abs(leaf).max()) > 0 for leaf in jax.tree.leaves(eqx.filter(gradient.blocks.mlp, eqx.is_array))
+        float(jnp.abs(leaf).max()) > 0 for leaf in jax.tree.leaves(eqx.filter(gradient.stack.blocks.mlp, eqx.is_array))
     )
 
 

@@ -10,7 +10,7 @@ import optax
 import pytest
 
 import mttt
-from catalogue import frozen_mlp, relative_error, shake, ttt
+from catalogue import relative_error, shake, ttt
 from mttt.data import Batch, View, evaluation_batches, load_digits
 from mttt.nn import kernels, trainable
 from mttt.outer import State, WrongNumbers, evaluate, outer_optimizer, schedule, score, self_check, train_step
@@ -59,14 +59,14 @@ def test_only_kernels_decay_and_the_kernels_of_w0_are_among_them(model):
     names = {jax.tree_util.keystr(path): value for path, value in jax.tree_util.tree_flatten_with_path(marked)[0]}
     assert {name for name, value in names.items() if value} == {
         ".embed.dense.weight",
-        ".blocks.mixer.psi.weight",
-        ".blocks.mixer.task.phi.weight",
-        ".blocks.mixer.task.g.weight",
-        ".blocks.mixer.learner.up.weight",
-        ".blocks.mixer.learner.down.weight",
-        ".blocks.mixer.merge.weight",
-        ".blocks.mlp.up.weight",
-        ".blocks.mlp.down.weight",
+        ".stack.blocks.mixer.psi.weight",
+        ".stack.blocks.mixer.task.phi.weight",
+        ".stack.blocks.mixer.task.g.weight",
+        ".stack.blocks.mixer.start.learner.up.weight",
+        ".stack.blocks.mixer.start.learner.down.weight",
+        ".stack.blocks.mixer.merge.weight",
+        ".stack.blocks.mlp.up.weight",
+        ".stack.blocks.mlp.down.weight",
         ".head.pre_logits.weight",
         ".head.logits.weight",
     }
@@ -135,13 +135,13 @@ def test_bfloat16_steps_keep_float32_parameters(model):
 
 
 def test_what_is_frozen_stays_and_has_no_optimizer_state():
-    mixer = partial(mttt.TTT, learner=frozen_mlp)
+    mixer = partial(mttt.TTT, learner=mttt.MLPLearner, start=mttt.Frozen)
     vit = partial(mttt.ViT, (8, 8, 1), 10, size=mttt.Size(8, 1, 2), patch=4, mixer=mixer)
     model = eqx.filter_jit(lambda key: vit(key=key))(jax.random.key(0))
     rule = optimizer(decay=0.01)
     new = stepped(model, rule, batch())
-    assert relative_error(new.model.blocks.mixer.learner, model.blocks.mixer.learner) == 0
-    assert relative_error(new.model.blocks.mixer.psi, model.blocks.mixer.psi) > 0
+    assert relative_error(new.model.stack.blocks.mixer.start, model.stack.blocks.mixer.start) == 0
+    assert relative_error(new.model.stack.blocks.mixer.psi, model.stack.blocks.mixer.psi) > 0
     trained = len(jax.tree.leaves(eqx.filter(model, trainable(model))))
     assert len(jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))) == trained + 4
 

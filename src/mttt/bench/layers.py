@@ -18,7 +18,7 @@ from mttt.bench.measure import (
 )
 from mttt.bench.naive import NaiveTTT
 from mttt.count import flops, shapes_of
-from mttt.inner import FullBatch, MiniBatches, MLPLearner, Reconstruction, zero_linear
+from mttt.inner import FullBatch, LinearLearner, MiniBatches, MLPLearner, Recompute, Reconstruction, Zeros
 from mttt.mixers import TTT, LinearAttention, Mixer, SelfAttention
 
 
@@ -36,7 +36,7 @@ LENGTHS = {f"n={n}": Shape(1, n, 192, 3) for n in (784, 3136, 12_544, 50_176)}
 
 Make = Callable[..., Mixer]
 
-_linear = partial(TTT, learner=zero_linear, task=partial(Reconstruction, decoder_norm=False))
+_linear = partial(TTT, learner=LinearLearner, start=Zeros, task=partial(Reconstruction, decoder_norm=False))
 _mlp = partial(TTT, learner=MLPLearner)
 
 
@@ -120,7 +120,7 @@ def layers_bench(
             say(f"{name}: compiling {layer}")
             make = LAYERS[layer]
             if block is not None and layer.startswith("mttt-mlp"):
-                make = partial(make, block=block)
+                make = partial(make, adjoint=Recompute(block))
             contestants[layer] = Contestant(make, shape)
         runs: dict[Any, Callable[[], Any]] = {"peak": peak_run()}
         for layer, contestant in contestants.items():

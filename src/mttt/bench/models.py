@@ -13,8 +13,7 @@ from mttt.bench.layers import LAYERS
 from mttt.bench.measure import Report, Row, interleave, milliseconds, peak_flops, peak_run, resident_bytes, temp_bytes
 from mttt.data import Batch
 from mttt.mixers import SelfAttention
-from mttt.models import SMALL, TINY, LearnedPositions, SinCosPositions, Size, ViT
-from mttt.models.vit import MakeMixer
+from mttt.models import SMALL, TINY, LearnedPositions, MakeMixer, SinCosPositions, Size, ViT
 from mttt.outer import State, outer_optimizer, schedule, train_step
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.inner import LinearLearner, MLPLearner, Zeros
 from mttt.mixers import TTT, Mixed, Mixer
@@ -22,16 +22,18 @@ class NaiveTTT(Mixer):
     g_bias: Float[Array, " d"]
     h_bias: Float[Array, " d"]
     eps: float = eqx.field(static=True)
-    features: float = eqx.field(static=True)
+    divisor: float = eqx.field(static=True)
     steps: int = eqx.field(static=True)
 
     def __init__(self, layer: TTT):
         """The same function as a TTT layer with a linear or an MLP learner."""
         task: Any = layer.task
-        learner = layer.learner
+        start: Any = layer.start
         heads = task.g.weight.shape[0]
-        if isinstance(learner, Zeros):
-            learner = jax.vmap(lambda _: learner.materialise(task.g.weight.dtype))(jnp.arange(heads))
+        if isinstance(start, Zeros):
+            learner = jax.vmap(lambda _: start.written_out(task.g.weight.dtype))(jnp.arange(heads))
+        else:
+            learner = start.learner
         parts = {"psi_a": layer.psi.weight, "psi_b": layer.psi.bias, "h": layer.merge.weight, "g": task.g.weight}
         parts |= {"phi_a": task.phi.weight, "phi_b": task.phi.bias}
         if task.decoder_norm is not None:
@@ -45,10 +47,15 @@ class NaiveTTT(Mixer):
         self.parts = parts
         self.g_bias, self.h_bias = task.g.bias.value, layer.merge.bias
         self.eps = 0.0 if task.decoder_norm is None else task.decoder_norm.eps
-        self.features = task.features
+        self.divisor = task.divisor
         self.steps = layer.batching.steps
 
-    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
+    def mix(
+        self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
+    ) -> Mixed:
+        if mask is not None:
+            raise ValueError("NaiveTTT takes no mask")
+
         def head(p: dict[str, Array]) -> Float[Array, "n k"]:
             weights = {name: p[name] for name in p if name in ("a", "a1", "b1", "a2", "b2")}
 
@@ -63,7 +70,7 @@ class NaiveTTT(Mixer):
                     o = o - jnp.mean(o, axis=1, keepdims=True)
                     o = o / jnp.sqrt(jnp.mean(o**2, axis=1, keepdims=True) + self.eps)
                     o = o * p["gamma"][None, :] + p["beta"][None, :]
-                return 0.5 * jnp.mean(jnp.sum((o - tokens) ** 2, axis=1)) / self.features
+                return 0.5 * jnp.mean(jnp.sum((o - tokens) ** 2, axis=1)) / self.divisor
 
             for _ in range(self.steps):
                 weights = jax.tree.map(lambda w, g: w - g, weights, jax.grad(loss)(weights))

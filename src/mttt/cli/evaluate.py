@@ -14,6 +14,7 @@ from rich.table import Table
 
 from mttt.cli.arguments import UsageError, refusing
 from mttt.data import evaluation_batches
+from mttt.inner import GradientDescent
 from mttt.mixers import has_inner_loop, with_inner_loop
 from mttt.outer import evaluate, self_check
 from mttt.recipes import load
@@ -46,7 +47,8 @@ def main(words: list[str], console: Console) -> int:
     if arguments.rate is not None and not math.isfinite(arguments.rate):
         raise UsageError(f"rate={arguments.rate}: must be a finite number")
     with refusing():
-        model = with_inner_loop(model, steps=arguments.steps, rate=arguments.rate)
+        optimizer = None if arguments.rate is None else GradientDescent(arguments.rate)
+        model = with_inner_loop(model, steps=arguments.steps, optimizer=optimizer)
         image = jax.ShapeDtypeStruct(data.image_shape, jnp.float32)
         eqx.filter_eval_shape(lambda model, image: model(image), model, image)  # more mini-batches than tokens?
     batches = evaluation_batches(data.evaluation, recipe.evaluation_batch_size)

@@ -27,7 +27,7 @@ def written_out() -> Iterator[None]:
     with (
         mock.patch.object(jax.lax, "scan", unrolled),
         mock.patch.object(jax, "checkpoint", plain),
-        mock.patch("mttt.inner.blocks._split", return_value=None),
+        mock.patch("mttt.inner.adjoint._split", return_value=None),
     ):
         yield
 

@@ -1,7 +1,8 @@
-"""The inner loop: learner × task × optimizer × batching, and one driver for every product of them."""
+"""The inner loop: start × learner × task × optimizer × batching, and one driver for every product of them."""
 
+from mttt.inner.adjoint import Adjoint as Adjoint, Keep as Keep, Recompute as Recompute
 from mttt.inner.batching import Batching as Batching, FullBatch as FullBatch, MiniBatches as MiniBatches
-from mttt.inner.blocks import block_size as block_size, map_blocks as map_blocks
+from mttt.inner.carry import Carry as Carry, Start as Start
 from mttt.inner.kernel import (
     ExponentialKernel as ExponentialKernel,
     GaussianKernel as GaussianKernel,
@@ -9,13 +10,12 @@ from mttt.inner.kernel import (
     NadarayaWatson as NadarayaWatson,
 )
 from mttt.inner.learner import (
-    Blockwise as Blockwise,
     Learner as Learner,
     NonParametric as NonParametric,
-    Zeros as Zeros,
+    TokenwiseLearner as TokenwiseLearner,
 )
-from mttt.inner.linear import LinearLearner as LinearLearner, zero_linear as zero_linear
-from mttt.inner.loop import Trained as Trained, inner_loop as inner_loop
+from mttt.inner.linear import LinearLearner as LinearLearner
+from mttt.inner.loop import Learned as Learned, inner_loop as inner_loop
 from mttt.inner.mlp import MLPLearner as MLPLearner
 from mttt.inner.optimizer import (
     GradientDescent as GradientDescent,
@@ -23,4 +23,5 @@ from mttt.inner.optimizer import (
     Optimizer as Optimizer,
 )
 from mttt.inner.reconstruction import Reconstruction as Reconstruction
-from mttt.inner.task import Problem as Problem, Task as Task
+from mttt.inner.start import Frozen as Frozen, Memory as Memory, Trained as Trained, Zeros as Zeros
+from mttt.inner.task import Problem as Problem, Task as Task, TokenwiseTask as TokenwiseTask

@@ -1,43 +1,44 @@
-"""Which tokens each inner step learns from."""
+"""Which tokens each inner step learns from.
+
+A batching is the plan: T steps, all tokens or a part of them each. Drawn for one input it is a `Split`, which hands out
+the rows.
+"""
 
 import abc
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, final
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
+
+from mttt.inner.permute import permute
 
 
-class Split(NamedTuple):
-    """Which tokens the steps see.
+class Rows(NamedTuple):
+    """What a step learns from: some rows, which of them are real, and how many real ones there are."""
 
-    Without an order, each of the steps sees all tokens. With an order, the tokens are brought into it and cut: `phases`
-    lists (steps, m) for consecutive steps that see the next m tokens each.
-    """
-
-    order: Int[Array, " n"] | None
-    phases: tuple[tuple[int, int], ...]
+    content: PyTree[Array]
+    mask: Bool[Array, " m"] | None  # None: all of them
+    count: int | Int[Array, ""]
 
 
-def _inverse(order: Int[Array, " n"]) -> Int[Array, " n"]:
-    places = jnp.arange(order.shape[0], dtype=order.dtype)
-    return jnp.zeros_like(order).at[order].set(places, unique_indices=True)
+class Phase(NamedTuple):
+    """Steps that see equally many rows: `rows(x)` for each x of `each`, which is None where all see the same."""
 
+    steps: int
+    each: PyTree[Array] | None
+    rows: Callable[[Any], Rows]
 
-@jax.custom_vjp
-def permute(rows: Float[Array, "n *m"], order: Int[Array, " n"]) -> Float[Array, "n *m"]:
-    """Bring rows into an order that names each of them once.
+    def first(self) -> Rows:
+        """What the first step sees."""
+        return self.rows(jax.tree.map(lambda a: a[0], self.each))
 
-    Its rule says so to JAX, which would otherwise add up the cotangents of rows that could come twice: a slow scatter.
-    """
-    return rows[order]
-
-
-permute.defvjp(
-    lambda rows, order: (permute(rows, order), order),
-    lambda order, cotangent: (permute(cotangent, _inverse(order)), None),
-)
+    def rest(self) -> list["Phase"]:
+        """The steps after the first."""
+        later = Phase(self.steps - 1, jax.tree.map(lambda a: a[1:], self.each), self.rows)
+        return [later] if later.steps else []
 
 
 class Batching(eqx.Module):
@@ -49,49 +50,144 @@ class Batching(eqx.Module):
         if self.steps < 0:
             raise ValueError(f"steps={self.steps}: the inner loop takes 0 steps (no learning at test time) or more")
 
+    @property
     @abc.abstractmethod
-    def split(self, n: int, key: PRNGKeyArray | None) -> Split:
-        """What the T steps see of n tokens."""
+    def looks(self) -> int:
+        """How often the steps look at one token, at most."""
 
     @abc.abstractmethod
-    def with_steps(self, steps: int) -> "Batching":
-        """The same way of batching with another T."""
+    def draw(self, n: int, *, mask: Bool[Array, " n"] | None = None, key: PRNGKeyArray | None = None) -> "Split":
+        """The split of n tokens. What is random in it comes from the key, or is always the same without one."""
 
 
+class Split(Batching):
+    """A batching for one input."""
+
+    def draw(self, n: int, *, mask: Bool[Array, " n"] | None = None, key: PRNGKeyArray | None = None) -> "Split":
+        return self
+
+    @abc.abstractmethod
+    def phases(self, content: PyTree[Array]) -> list[Phase]:
+        """The rows of every step; each array of `content` has one row a token."""
+
+
+@final
 class FullBatch(Batching):
     """Every step learns from all tokens."""
 
     steps: int = eqx.field(default=1, static=True)
 
-    def split(self, n: int, key: PRNGKeyArray | None) -> Split:
-        return Split(None, ((self.steps, n),) if self.steps else ())
+    @property
+    def looks(self) -> int:
+        return self.steps
 
-    def with_steps(self, steps: int) -> "FullBatch":
-        return FullBatch(steps)
+    def draw(self, n: int, *, mask: Bool[Array, " n"] | None = None, key: PRNGKeyArray | None = None) -> Split:
+        return EveryToken(self.steps, mask)
 
 
+@final
+class EveryToken(Split):
+    """All rows in every step."""
+
+    steps: int = eqx.field(static=True)
+    mask: Bool[Array, " n"] | None
+
+    @property
+    def looks(self) -> int:
+        return self.steps
+
+    def phases(self, content: PyTree[Array]) -> list[Phase]:
+        rows = every_row(content, self.mask)
+        return [Phase(self.steps, None, lambda _: rows)] if self.steps else []
+
+
+def every_row(content: PyTree[Array], mask: Bool[Array, " n"] | None) -> Rows:
+    """All tokens of an input."""
+    return Rows(content, mask, jax.tree.leaves(content)[0].shape[0] if mask is None else _at_least_one(jnp.sum(mask)))
+
+
+def _at_least_one(count: Int[Array, "*t"]) -> Int[Array, "*t"]:
+    """For means over rows of which none may be real: then they are 0 instead of NaN."""
+    return jnp.maximum(count, 1)
+
+
+@final
 class MiniBatches(Batching):
     """A random split of the tokens into T mini-batches, one step each: every token is used exactly once.
 
     Where T does not divide n, the first n mod T mini-batches have one token more. With a key the split is random;
-    without one, as in evaluation, it is a random split that is always the same.
+    without one, as in evaluation, it is a random split that is always the same. With a mask, the real tokens are split
+    as they would be without the others; a mini-batch without any (fewer real tokens than T) changes nothing.
     """
 
     steps: int = eqx.field(default=4, static=True)
     seed: int = eqx.field(default=0, static=True)
 
-    def split(self, n: int, key: PRNGKeyArray | None) -> Split:
-        if not self.steps:
-            return Split(None, ())
+    @property
+    def looks(self) -> int:
+        return min(self.steps, 1)
+
+    def draw(self, n: int, *, mask: Bool[Array, " n"] | None = None, key: PRNGKeyArray | None = None) -> Split:
         if self.steps > n:
             raise ValueError(f"steps={self.steps} mini-batches of n={n} tokens: some would be empty; take at most {n}")
-        if self.steps == 1:
-            return Split(None, ((1, n),))  # one mini-batch is the full batch: nothing to permute
+        if self.steps <= 1:
+            return EveryToken(self.steps, mask)  # one mini-batch is the full batch: nothing to permute
         # One sort of random numbers: half the time of jax.random.permutation, which sorts twice in case two are equal.
-        order = jnp.argsort(jax.random.bits(jax.random.key(self.seed) if key is None else key, (n,), "uint32"))
-        size, larger = divmod(n, self.steps)
-        phases = ((larger, size + 1), (self.steps - larger, size))
-        return Split(order, phases if larger else phases[1:])
+        bits = jax.random.bits(jax.random.key(self.seed) if key is None else key, (n,), "uint32")
+        if mask is None:
+            return Shuffled(self.steps, jnp.argsort(bits))
+        # The r-th real token gets the r-th number, as in the short input; the others come last.
+        real = jnp.where(mask, bits[jnp.cumsum(mask) - 1], 0)
+        return ShuffledReal(self.steps, jnp.lexsort((real, ~mask)), jnp.sum(mask))
 
-    def with_steps(self, steps: int) -> "MiniBatches":
-        return MiniBatches(steps, self.seed)
+
+@final
+class Shuffled(Split):
+    """The next rows of an order in every step."""
+
+    steps: int = eqx.field(static=True)
+    order: Int[Array, " n"]
+
+    @property
+    def looks(self) -> int:
+        return 1
+
+    def phases(self, content: PyTree[Array]) -> list[Phase]:
+        size, larger = divmod(self.order.shape[0], self.steps)
+        ordered = jax.tree.map(lambda a: permute(a, self.order), content)
+        found, begin = [], 0
+        for steps, m in ((larger, size + 1), (self.steps - larger, size)):
+            end = begin + steps * m
+            each = jax.tree.map(lambda a: a[begin:end].reshape(steps, m, *a.shape[1:]), ordered)  # noqa: B023
+            if steps:
+                found.append(Phase(steps, each, lambda content, m=m: Rows(content, None, m)))
+            begin = end
+        return found
+
+
+@final
+class ShuffledReal(Split):
+    """The next real rows of an order in every step. How many are real is known only when the program runs.
+
+    So every step has room for as many rows as it would need if all were real.
+    """
+
+    steps: int = eqx.field(static=True)
+    order: Int[Array, " n"]  # real rows first
+    real: Int[Array, ""]
+
+    @property
+    def looks(self) -> int:
+        return 1
+
+    def phases(self, content: PyTree[Array]) -> list[Phase]:
+        n = self.order.shape[0]
+        size, larger = jnp.divmod(self.real, self.steps)
+        step = jnp.arange(self.steps)
+        begins = step * size + jnp.minimum(step, larger)
+        counts = jnp.where(step < larger, size + 1, size)
+        places = begins[:, None] + jnp.arange(-(-n // self.steps))[None, :]
+        masks = places < (begins + counts)[:, None]
+        rows = self.order[jnp.minimum(places, n - 1)]
+        each = jax.tree.map(lambda a: a[rows], content), masks, _at_least_one(counts)
+        return [Phase(self.steps, each, lambda x: Rows(*x))]

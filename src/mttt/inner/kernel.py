@@ -1,11 +1,12 @@
 """Learners without weights: the Nadaraya–Watson estimator (eq. 8), which is self-attention for one kernel (eq. 9)."""
 
 import abc
+from typing import final
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.inner.learner import NonParametric
 
@@ -40,16 +41,20 @@ class GaussianKernel(Kernel):
 
 
 class Fitted(eqx.Module):
-    """The estimator with its data: a locally weighted average of the labels."""
+    """The estimator with its data: a locally weighted average of the labels. Rows without the mask have no weight."""
 
     kernel: Kernel
     points: Float[Array, "n k"]
     labels: Float[Array, "n k"]
+    mask: Bool[Array, " n"] | None
 
-    def __call__(self, inputs: Float[Array, "m k"]) -> Float[Array, "m k"]:
-        return jax.nn.softmax(self.kernel.log(inputs, self.points), axis=1) @ self.labels
+    def __call__(self, inputs: Float[Array, "m k"], *, key: PRNGKeyArray | None = None) -> Float[Array, "m k"]:
+        logs = self.kernel.log(inputs, self.points)
+        where = None if self.mask is None else jnp.broadcast_to(self.mask[None, :], logs.shape)
+        return jax.nn.softmax(logs, axis=1, where=where) @ self.labels
 
 
+@final
 class NadarayaWatson(NonParametric):
     """Learns by heart: answers with the average of the labels, weighted by κ(x, xᵢ)."""
 
@@ -59,5 +64,7 @@ class NadarayaWatson(NonParametric):
         del width, key  # the signature of every learner; there is no W to shape or to draw
         self.kernel = ExponentialKernel() if kernel is None else kernel
 
-    def fit(self, inputs: Float[Array, "n k"], labels: Float[Array, "n k"]) -> Fitted:
-        return Fitted(self.kernel, inputs, labels)
+    def fit(
+        self, inputs: Float[Array, "n k"], labels: Float[Array, "n k"], mask: Bool[Array, " n"] | None = None
+    ) -> Fitted:
+        return Fitted(self.kernel, inputs, labels, mask)

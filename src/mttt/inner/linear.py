@@ -1,28 +1,25 @@
 """The linear learner: one step from W₀ = 0 is linear attention."""
 
+from typing import final
+
+import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mttt.inner.learner import Blockwise, Zeros
+from mttt.inner.learner import TokenwiseLearner
 from mttt.nn.dense import xavier_uniform
 from mttt.nn.products import forward
 
 
-class LinearLearner(Blockwise):
+@final
+class LinearLearner(TokenwiseLearner):
     """f(x; W) = Wx, written for tokens as rows."""
 
     weight: Float[Array, "k k"]
+    expansion: float = eqx.field(static=True)
 
     def __init__(self, width: int, *, key: PRNGKeyArray):
         self.weight = xavier_uniform(key, (width, width))
+        self.expansion = 1.0
 
-    @property
-    def expansion(self) -> float:
-        return 1.0
-
-    def __call__(self, inputs: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    def __call__(self, inputs: Float[Array, "n k"], *, key: PRNGKeyArray | None = None) -> Float[Array, "n k"]:
         return forward(inputs, self.weight.astype(inputs.dtype))
-
-
-def zero_linear(width: int, *, key: PRNGKeyArray) -> Zeros:
-    """The linear learner with W₀ = 0: the learner of MTTT-Linear."""
-    return Zeros(LinearLearner(width, key=key))

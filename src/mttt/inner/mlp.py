@@ -1,10 +1,12 @@
 """The neural-network learner."""
 
+from typing import final
+
 import equinox as eqx
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mttt.inner.learner import Blockwise
+from mttt.inner.learner import TokenwiseLearner
 from mttt.nn.dense import Dense, gelu
 from mttt.nn.products import backward, forward
 
@@ -29,22 +31,20 @@ class Down(eqx.Module):
         return backward(hidden, self.weight.astype(hidden.dtype)) + self.bias.astype(hidden.dtype)[None, :]
 
 
-class MLPLearner(Blockwise):
+@final
+class MLPLearner(TokenwiseLearner):
     """Two affine layers with GELU between them; the hidden layer is `factor` times as wide."""
 
     up: Up
     down: Down
+    expansion: float = eqx.field(static=True)
 
     def __init__(self, width: int, *, factor: int = 4, key: PRNGKeyArray):
         up_key, down_key = jax.random.split(key)
         up, down = Dense(width, factor * width, key=up_key), Dense(factor * width, width, key=down_key)
         self.up = Up(up.weight, up.bias)
         self.down = Down(down.weight.T, down.bias)
+        self.expansion = float(factor)
 
-    @property
-    def expansion(self) -> float:
-        width, hidden = self.up.weight.shape[-2:]  # there is an axis of heads before, or not
-        return hidden / width
-
-    def __call__(self, inputs: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    def __call__(self, inputs: Float[Array, "n k"], *, key: PRNGKeyArray | None = None) -> Float[Array, "n k"]:
         return self.down(gelu(self.up(inputs)))

@@ -1,8 +1,9 @@
 """How the inner loop turns gradients into updates (eq. 2)."""
 
 import abc
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, final
 
 import equinox as eqx
 import jax
@@ -24,11 +25,8 @@ class Optimizer(eqx.Module):
     ) -> tuple[PyTree[Array], PyTree[Array]]:
         """New weights and new state after step t = 0, 1, …"""
 
-    @abc.abstractmethod
-    def with_rate(self, rate: float) -> "Optimizer":
-        """The same rule with another, fixed rate; a ValueError where there is no such thing."""
 
-
+@final
 class GradientDescent(Optimizer):
     """W ← W − η∇ℓ. A number for η is fixed; an array is learned by the outer loop.
 
@@ -54,30 +52,44 @@ class GradientDescent(Optimizer):
             rate = rate[jnp.minimum(t, rate.shape[0] - 1)]
         return jax.tree.map(lambda w, g: w - rate * g, weights, gradient), None
 
-    def with_rate(self, rate: float) -> "GradientDescent":
-        return GradientDescent(rate)
-
 
 def _promotion() -> AbstractContextManager[None]:
     """Optax promotes dtypes implicitly; our callers may forbid that."""
     return jax.numpy_dtype_promotion("standard")
 
 
+@final
 class OptaxOptimizer(Optimizer):
-    """Any Optax transformation as the inner optimizer; its state is carried through the steps of one input."""
+    """Any Optax transformation as the inner optimizer; its state is carried through the steps of one input.
 
-    transformation: optax.GradientTransformation
+    `make` is what makes the transformation of its hyper-parameters: `OptaxOptimizer(optax.sgd, learning_rate=0.3,
+    momentum=0.9)`. A number is fixed; an array is learned by the outer loop. They are there to be read and replaced
+    (`eqx.tree_at`) under `hyperparameters`.
+    """
+
+    make: Callable[..., optax.GradientTransformation]
+    hyperparameters: dict[str, Any]
+
+    def __init__(self, make: Callable[..., optax.GradientTransformation], **hyperparameters: Any):
+        if isinstance(make, optax.GradientTransformation):
+            raise TypeError(
+                "OptaxOptimizer takes what makes a transformation, and its hyper-parameters, so that these can be "
+                "learned and replaced: instead of OptaxOptimizer(optax.sgd(0.3)) write "
+                "OptaxOptimizer(optax.sgd, learning_rate=0.3)"
+            )
+        self.make, self.hyperparameters = make, hyperparameters
+        self._transformation()  # an unknown or missing hyper-parameter shows here
+
+    def _transformation(self) -> optax.GradientTransformation:
+        return self.make(**self.hyperparameters)
 
     def init(self, weights: PyTree[Array]) -> Any:
         with _promotion():
-            return self.transformation.init(weights)
+            return self._transformation().init(weights)
 
     def step(
         self, gradient: PyTree[Array], state: Any, weights: PyTree[Array], t: Int[Array, ""] | int
     ) -> tuple[PyTree[Array], Any]:
         with _promotion():
-            updates, state = self.transformation.update(gradient, state, weights)
+            updates, state = self._transformation().update(gradient, state, weights)
             return optax.apply_updates(weights, updates), state
-
-    def with_rate(self, rate: float) -> Optimizer:
-        raise ValueError("the rate of an Optax optimizer is inside it and cannot be changed from outside")

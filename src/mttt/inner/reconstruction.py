@@ -11,22 +11,22 @@ where A = GGᵀ, c = Gb, e = ‖b‖², B = GΓ²Gᵀ, p = GΓ²b, r = ‖Γb‖
 computed once, however many steps follow. Without Decoder LN the same holds with s = Γ = 1, β = 0 and no centring.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, final
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mttt.inner.task import Problem, Task
-from mttt.nn.dense import Dense, fan_in_uniform, fan_out_uniform, wide
+from mttt.inner.task import Problem, TokenwiseTask
+from mttt.nn.dense import Dense, at_least_float32, fan_in_uniform, fan_out_uniform
 from mttt.nn.norm import LayerNorm
 from mttt.nn.products import quadratic
 from mttt.nn.roles import Shared
 
 
 class Targets(NamedTuple):
-    """What the loss has to know of a token, divided by `features`."""
+    """What the loss has to know of a token, divided by `divisor`."""
 
     value: Float[Array, "n k"]  # u
     offset: Float[Array, " n"]  # w
@@ -40,20 +40,20 @@ class Quadratic(eqx.Module):
     vector: Float[Array, " k"]
     number: Float[Array, ""]
 
-    def __init__(self, left: Float[Array, "k d"], right: Float[Array, " d"], features: float = 1.0):
-        """The squared norm of z·left + right, divided by `features`."""
-        self.matrix = left @ left.T / features
-        self.vector = left @ right / features
-        self.number = right @ right / features
+    def __init__(self, left: Float[Array, "k d"], right: Float[Array, " d"], divisor: float = 1.0):
+        """The squared norm of z·left + right, divided by `divisor`."""
+        self.matrix = left @ left.T / divisor
+        self.vector = left @ right / divisor
+        self.number = right @ right / divisor
 
     def __call__(self, z: Float[Array, "n k"]) -> Float[Array, " n"]:
         return quadratic(z, self.matrix.astype(z.dtype)) + 2 * (z @ self.vector) + self.number
 
 
 class PlainLoss(eqx.Module):
-    """½‖zG + b − x‖² / features of each row. Small arrays are divided by the number of features, not the answers."""
+    """½‖zG + b − x‖² / divisor of each row. Small arrays are divided by `divisor`, not the answers."""
 
-    output: Quadratic  # ‖o‖² / features
+    output: Quadratic  # ‖o‖² / divisor
 
     def __call__(self, z: Float[Array, "n k"], targets: Targets) -> Float[Array, " n"]:
         agreement = jnp.sum(z * targets.value, axis=1) + targets.offset
@@ -65,10 +65,10 @@ class PlainLoss(eqx.Module):
 
 
 class NormalisedLoss(eqx.Module):
-    """½‖LN(zG + b) − x‖² / features of each row."""
+    """½‖LN(zG + b) − x‖² / divisor of each row."""
 
     variance: Quadratic  # dσ²
-    scaled: Quadratic  # ‖Γ(y − ȳ)‖² / features, and so for the following
+    scaled: Quadratic  # ‖Γ(y − ȳ)‖² / divisor, and so for the following
     cross: Float[Array, " k"]  # q
     cross_number: Float[Array, ""]  # t
     shift_norm: Float[Array, ""]  # ‖β‖²
@@ -94,19 +94,18 @@ class Decoder(eqx.Module):
         self.bias = Shared(jnp.zeros(dim))
 
 
-class Reconstruction(Task):
-    """ℓ = ½‖LN(g(f(φ(x)))) − x‖² / features, the mean over tokens.
+@final
+class Reconstruction(TokenwiseTask):
+    """ℓ = ½‖LN(g(f(φ(x)))) − x‖² / divisor, the mean over tokens.
 
-    `features` is k by default, as in the paper's release and so in its tables; 1 is the paper's eq. 1. The bias of g is
+    `divisor` is k by default, as in the paper's release and so in its tables; 1 is the paper's eq. 1. The bias of g is
     one vector for all heads. Without `decoder_norm` there is no LN.
     """
-
-    tokenwise: ClassVar[bool] = True
 
     phi: Dense
     g: Decoder
     decoder_norm: LayerNorm | None
-    features: float
+    divisor: float
 
     def __init__(
         self,
@@ -114,22 +113,22 @@ class Reconstruction(Task):
         width: int,
         *,
         decoder_norm: bool = True,
-        features: float | None = None,
+        divisor: float | None = None,
         key: PRNGKeyArray,
     ):
         phi_key, g_key = jax.random.split(key)
         self.phi = Dense(dim, width, key=phi_key, kernel_init=fan_in_uniform)
         self.g = Decoder(width, dim, key=g_key)
         self.decoder_norm = LayerNorm(dim) if decoder_norm else None
-        self.features = float(width) if features is None else float(features)
+        self.divisor = float(width) if divisor is None else float(divisor)
 
     def __call__(self, tokens: Float[Array, "n d"]) -> Problem:
-        g, b, features = self.g.weight, self.g.bias.value, self.features
-        labels = wide(self._values(tokens, g)) - (g @ b)[None, :]
+        g, b, divisor = self.g.weight, self.g.bias.value, self.divisor
+        labels = at_least_float32(self._values(tokens, g)) - (g @ b)[None, :]
         norm = self.decoder_norm
         if norm is None:
             gamma, beta = jnp.ones_like(b), jnp.zeros_like(b)
-            losses = PlainLoss(Quadratic(g, b, features))
+            losses = PlainLoss(Quadratic(g, b, divisor))
             slope = losses.slope
         else:
             gamma, beta = norm.scale, norm.shift
@@ -137,21 +136,21 @@ class Reconstruction(Task):
             scaled = g * gamma[None, :], b * gamma
             losses = NormalisedLoss(
                 variance=Quadratic(g, b),
-                scaled=Quadratic(*scaled, features),
-                cross=scaled[0] @ beta / features,
-                cross_number=scaled[1] @ beta / features,
-                shift_norm=beta @ beta / features,
+                scaled=Quadratic(*scaled, divisor),
+                cross=scaled[0] @ beta / divisor,
+                cross_number=scaled[1] @ beta / divisor,
+                shift_norm=beta @ beta / divisor,
                 dim=tokens.shape[1],
                 eps=norm.eps,
             )
             slope = None
-        x = wide(tokens)
+        x = at_least_float32(tokens)
         targets = Targets(
-            value=wide(self._values(tokens, g * gamma[None, :] / features)),
-            offset=x @ (b * gamma / features),
-            constant=0.5 / features * jnp.sum(x**2, axis=1) - x @ (beta / features),
+            value=at_least_float32(self._values(tokens, g * gamma[None, :] / divisor)),
+            offset=x @ (b * gamma / divisor),
+            constant=0.5 / divisor * jnp.sum(x**2, axis=1) - x @ (beta / divisor),
         )
-        return Problem(wide(self.phi(tokens)), targets, losses, labels, slope)
+        return Problem(at_least_float32(self.phi(tokens)), targets, losses, labels, slope)
 
     @staticmethod
     def _values(tokens: Float[Array, "n d"], g: Float[Array, "k d"]) -> Float[Array, "n k"]:
@@ -159,4 +158,4 @@ class Reconstruction(Task):
 
     def report(self, losses: Float[Array, "*t"]) -> Float[Array, "*t"]:
         """Half the squared error, averaged over tokens and over the d features."""
-        return losses * (self.features / self.g.weight.shape[1])
+        return losses * (self.divisor / self.g.weight.shape[1])

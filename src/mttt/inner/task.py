@@ -2,22 +2,23 @@
 
 import abc
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 
 
 class Problem(eqx.Module):
     """The learning problem that a task poses on one input: the tokens as a data set.
 
     `inputs` and every array of `targets` have one row a token, so that a batching can pick rows.
-    `losses(answers, targets)` gives the loss of each row; the inner loop descends on the mean.
+    `losses(answers, targets)` gives the loss of each row; the inner loop descends on the mean over the tokens.
     `labels` is what a learner without weights shall remember for each token, None if the task has no such thing.
     `slope(targets)` is the gradient of each row's loss at the answer 0, for tasks that know it more cheaply than
-    automatic differentiation finds it; learners that start at W₀ = 0 use it.
+    automatic differentiation finds it; a start at W₀ = 0 uses it.
+    `weights` multiply the losses of the rows. The mean still divides by the number of tokens.
     """
 
     inputs: Float[Array, "n k"]
@@ -25,28 +26,39 @@ class Problem(eqx.Module):
     losses: Callable[[Float[Array, "m k"], PyTree[Array]], Float[Array, " m"]]
     labels: Float[Array, "n k"] | None = None
     slope: Callable[[PyTree[Array]], Float[Array, "m k"]] | None = None
+    weights: Float[Array, " n"] | None = None
+
+    def losses_of(self, answers: Float[Array, "n k"]) -> Float[Array, " n"]:
+        """The weighted loss of each row."""
+        losses = self.losses(answers, self.targets)
+        if jnp.shape(losses) != answers.shape[:1]:
+            raise ValueError(
+                f"the task's losses have shape {jnp.shape(losses)} for {answers.shape[0]} rows; return one loss for "
+                "each row (the inner loop takes the mean over tokens itself)"
+            )
+        return losses if self.weights is None else losses * self.weights
 
     def slope_at_zero(self) -> Float[Array, "n k"]:
-        """The gradient of each row's loss at the answer 0."""
-        if self.slope is not None:
-            return self.slope(self.targets)
-        return jax.grad(lambda answers: jnp.sum(self.losses(answers, self.targets)))(jnp.zeros_like(self.inputs))
+        """The gradient of each row's weighted loss at the answer 0."""
+        if self.slope is None:
+            return jax.grad(lambda answers: jnp.sum(self.losses_of(answers)))(jnp.zeros_like(self.inputs))
+        slope = self.slope(self.targets)
+        return slope if self.weights is None else slope * self.weights[:, None]
+
+
+class Posing(NamedTuple):
+    """A task on one input: rows to be split into batches, and how some of these rows become a problem."""
+
+    rows: PyTree[Array]
+    pose: Callable[[PyTree[Array]], Problem]
 
 
 class Task(eqx.Module):
     """Poses the inner loop's problem. One head of one input: tokens are (n, d), the learner is k wide.
 
-    `tokenwise` is True for a task that poses each token's problem from that token alone: the problem of some tokens is
-    then those rows of the problem of all. The inner loop may pose it a few tokens at a time, where they are needed. A
-    subclass with another `__call__` has to say it again.
+    A task of this type sees all tokens at once. One that poses each token's problem from that token alone is a
+    `TokenwiseTask`.
     """
-
-    tokenwise: ClassVar[bool] = False
-
-    def __init_subclass__(cls, **options: Any):
-        super().__init_subclass__(**options)
-        if "__call__" in vars(cls) and "tokenwise" not in vars(cls):
-            cls.tokenwise = False
 
     @abc.abstractmethod
     def __call__(self, tokens: Float[Array, "n d"]) -> Problem:
@@ -55,3 +67,33 @@ class Task(eqx.Module):
     @abc.abstractmethod
     def report(self, losses: Float[Array, "*t"]) -> Float[Array, "*t"]:
         """The inner losses in the unit in which people should see them."""
+
+    def posing(self, tokens: Float[Array, "n d"], *, looks: int, mask: Bool[Array, " n"] | None) -> Posing:
+        """The problem of all tokens, to be taken apart. Each row is going to be looked at `looks` times."""
+        if mask is not None:
+            raise ValueError(
+                f"{type(self).__name__} sees all tokens at once, so padding would change the problem of the real ones. "
+                "Make it a TokenwiseTask if it poses each token's problem from that token alone, or give no mask"
+            )
+        return self._posed_once(tokens)
+
+    def _posed_once(self, tokens: Float[Array, "n d"]) -> Posing:
+        problem = self(tokens)
+
+        def pose(rows: Any) -> Problem:
+            inputs, targets, weights = rows
+            return Problem(inputs, targets, problem.losses, slope=problem.slope, weights=weights)
+
+        return Posing((problem.inputs, problem.targets, problem.weights), pose)
+
+
+class TokenwiseTask(Task):
+    """The promise to pose each token's problem from that token alone.
+
+    The problem of some tokens is then those rows of the problem of all. It may be posed a few tokens at a time, where
+    they are looked at, and inputs may have a mask.
+    """
+
+    def posing(self, tokens: Float[Array, "n d"], *, looks: int, mask: Bool[Array, " n"] | None) -> Posing:
+        # A problem that is looked at once is posed where it is looked at, and not kept. Tokens are then the rows.
+        return Posing(tokens, self) if looks <= 1 else self._posed_once(tokens)

@@ -1,6 +1,7 @@
 """Softmax attention."""
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers.base import Mixed, Mixer
@@ -11,13 +12,15 @@ def attend(
     query: Float[Array, "n k"],
     keys: Float[Array, "m k"],
     values: Float[Array, "m k"],
-    mask: Bool[Array, "n m"] | None = None,
+    mask: Bool[Array, " m"] | Bool[Array, "n m"] | None = None,
 ) -> Float[Array, "n k"]:
-    """softmax(QKᵀ / √k)V of one head. Where the mask is False, there is no attention. The softmax is float32."""
+    """softmax(QKᵀ / √k)V of one head. There is no attention to where the mask is False. The softmax is float32."""
     # dot_product_attention wants (tokens, heads, width); this is one head.
+    if mask is not None:
+        mask = jnp.broadcast_to(mask if mask.ndim == 2 else mask[None, :], (query.shape[0], keys.shape[0]))[None]
     query, keys, values = (view[:, None, :] for view in (query, keys, values))
     with jax.numpy_dtype_promotion("standard"):  # it promotes implicitly; our callers may forbid that
-        mixed = jax.nn.dot_product_attention(query, keys, values, mask=None if mask is None else mask[None, :, :])
+        mixed = jax.nn.dot_product_attention(query, keys, values, mask=mask)
     return mixed[:, 0, :]
 
 
@@ -30,5 +33,7 @@ class SelfAttention(Mixer):
     def __init__(self, dim: int, heads: int, *, key: PRNGKeyArray):
         self.views, self.merge = attention_parts(dim, heads, key=key)
 
-    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
-        return Mixed(self.merge(over_heads(lambda views: attend(*views(tokens)), self.views)))
+    def mix(
+        self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
+    ) -> Mixed:
+        return Mixed(self.merge(over_heads(lambda views: attend(*views(tokens), mask), self.views)))

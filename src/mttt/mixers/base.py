@@ -1,10 +1,14 @@
 """What a mixer is."""
 
 import abc
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import equinox as eqx
-from jaxtyping import Array, Float, PRNGKeyArray
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from mttt.nn.check import check_tokens
+from mttt.nn.dense import at_least_float32
 
 
 class Mixed(NamedTuple):
@@ -15,8 +19,44 @@ class Mixed(NamedTuple):
 
 
 class Mixer(eqx.Module):
-    """A layer that lets tokens exchange information, as attention does. One input, (n, d) → (n, d)."""
+    """A layer that lets tokens exchange information, as attention does. One input, (n, d) → (n, d).
+
+    Your own mixer implements `mix`; to call it is to have its inputs checked first.
+    """
+
+    @final
+    def __call__(
+        self,
+        tokens: Float[Array, "..."],
+        *,
+        mask: Bool[Array, "..."] | None = None,
+        key: PRNGKeyArray | None = None,
+        trace: bool = False,
+    ) -> Mixed:
+        """Mix the tokens (n, d) of one input.
+
+        `mask` (n,) is True for real tokens. Real tokens come out as if the others were not there; the others come out
+        as 0, whatever they hold. `key` makes what is random random; without it all is deterministic. `trace` asks for
+        inner losses.
+        """
+        check_tokens(tokens, mask)
+        if mask is None:
+            return self.mix(tokens, mask=None, key=key, trace=trace)
+        mixed = self.mix(keep_real(tokens, mask), mask=mask, key=key, trace=trace)
+        return mixed._replace(tokens=keep_real(mixed.tokens, mask))
 
     @abc.abstractmethod
-    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
-        """Mix. `key` makes what is random random; without it all is deterministic. `trace` asks for losses."""
+    def mix(
+        self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
+    ) -> Mixed:
+        """What `__call__` describes. Where the mask is False, tokens are 0, and what comes out of them is not used."""
+
+
+def keep_real(rows: Float[Array, "n *rest"], mask: Bool[Array, " n"] | None) -> Float[Array, "n *rest"]:
+    """The rows, with zeros in those that the mask says are padding."""
+    return rows if mask is None else jnp.where(mask.reshape(-1, *[1] * (rows.ndim - 1)), rows, 0)
+
+
+def real_count(tokens: Float[Array, "n d"], mask: Bool[Array, " n"] | None) -> int | Float[Array, ""]:
+    """How many tokens are real; at least 1, so that a mean over none is 0."""
+    return tokens.shape[0] if mask is None else jnp.maximum(jnp.sum(mask), 1).astype(at_least_float32(tokens).dtype)

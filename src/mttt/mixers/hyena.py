@@ -5,10 +5,10 @@ import math
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from mttt.mixers.base import Mixed, Mixer
-from mttt.nn.dense import Dense, fan_in_uniform, wide
+from mttt.mixers.base import Mixed, Mixer, keep_real, real_count
+from mttt.nn.dense import Dense, at_least_float32, fan_in_uniform
 
 SMALL = 1e-2  # what the decay leaves of a filter, at 0.3 of the length for the fastest channel, at 1.5 for the slowest
 FASTEST, SLOWEST = 0.3, 1.5
@@ -52,16 +52,22 @@ class Filters(eqx.Module):
         self.last = Dense(width, 2 * order * dim, key=last_key, kernel_init=fan_in_uniform)
         self.order, self.bands = order, bands
 
-    def __call__(self, n: int, dtype: jnp.dtype) -> Float[Array, "order twice_n d"]:
-        """Each filter at offsets 0 … n − 1, none, −(n − 1) … −1: so as to be convolved in a circle of 2n."""
-        distance = (jnp.arange(n, dtype=dtype) / n)[:, None]
+    def __call__(
+        self, n: int, dtype: jnp.dtype, real: int | Float[Array, ""] | None = None
+    ) -> Float[Array, "order twice_n d"]:
+        """Each filter at offsets 0 … n − 1, none, −(n − 1) … −1: so as to be convolved in a circle of 2n.
+
+        `real` is the n that distances are parts of, if some tokens are padding.
+        """
+        length = n if real is None else jnp.asarray(real, dtype)
+        distance = (jnp.arange(n, dtype=dtype) / length)[:, None]
         angle = 2 * math.pi * distance * jnp.arange(1, self.bands + 1, dtype=dtype)[None, :]
         hidden = jnp.concatenate([distance, jnp.cos(angle), jnp.sin(angle)], axis=1)
         for layer in self.layers:
             hidden = jnp.sin(self.frequency.astype(dtype)[None, :] * layer(hidden))
         both = self.last(hidden).reshape(n, 2, self.order, -1).transpose(1, 2, 0, 3)
         rates = -math.log(SMALL) / jnp.linspace(SLOWEST, FASTEST, both.shape[3], dtype=dtype)[None, :]
-        before, after = both * (jnp.exp(-distance * rates) / n**0.5)[None, None]
+        before, after = both * (jnp.exp(-distance * rates) / length**0.5)[None, None]
         return jnp.concatenate([before, jnp.zeros_like(after[:, :1]), after[:, :0:-1]], axis=1)
 
 
@@ -70,7 +76,8 @@ class Hyena(Mixer):
 
     v and x₁ … x_N are projections of the tokens, each followed by a convolution of length 3. The filters hᵢ reach all
     tokens before and after: that paper's are causal, for language; these are for images. No parameter depends on n.
-    There are no heads: `heads` is there because mixers are made with it, and is ignored.
+    With a mask, n is the number of real tokens, and distances are between places in the input: pad at the end. There
+    are no heads: `heads` is there because mixers are made with it, and is ignored.
     """
 
     inside: tuple[Dense, ...]
@@ -90,11 +97,18 @@ class Hyena(Mixer):
         self.skip = jax.random.normal(skip_key, (order, dim))
         self.out = Dense(dim, dim, key=out_key)
 
-    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
-        z, *gates = (wide(short(inside(tokens))) for inside, short in zip(self.inside, self.short, strict=True))
+    def mix(
+        self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
+    ) -> Mixed:
+        z, *gates = (
+            at_least_float32(short(keep_real(inside(tokens), mask)))
+            for inside, short in zip(self.inside, self.short, strict=True)
+        )
+        real = None if mask is None else real_count(tokens, mask)
         for gate, around, skip in zip(
-            gates, self.filters(tokens.shape[0], z.dtype), self.skip.astype(z.dtype), strict=True
+            gates, self.filters(tokens.shape[0], z.dtype, real), self.skip.astype(z.dtype), strict=True
         ):
+            z = keep_real(z, mask)
             z = gate * (convolve(z, around) + skip[None, :] * z)
         return Mixed(self.out(z.astype(tokens.dtype)))
 

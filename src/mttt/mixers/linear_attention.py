@@ -2,34 +2,36 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from mttt.mixers.base import Mixed, Mixer
+from mttt.mixers.base import Mixed, Mixer, keep_real, real_count
 from mttt.mixers.heads import Merge, Views, attention_parts, head_width, over_heads
-from mttt.nn.dense import wide
+from mttt.nn.dense import at_least_float32
 
 
 class LinearAttention(Mixer):
-    """Linear attention with identity map: Q(KᵀV) / (n · features).
+    """Linear attention with identity map: Q(KᵀV) / (n · divisor).
 
-    `features` is d/H by default, as in the paper's release, and 1 in its formula (appendix A). It is what one inner
+    `divisor` is d/H by default, as in the paper's release, and 1 in its formula (appendix A). It is what one inner
     step of the linear learner from W₀ = 0 computes.
     """
 
     views: Views
     merge: Merge
-    features: float
+    divisor: float
 
-    def __init__(self, dim: int, heads: int, *, features: float | None = None, key: PRNGKeyArray):
+    def __init__(self, dim: int, heads: int, *, divisor: float | None = None, key: PRNGKeyArray):
         self.views, self.merge = attention_parts(dim, heads, key=key)
-        self.features = float(head_width(dim, heads)) if features is None else float(features)
+        self.divisor = float(head_width(dim, heads)) if divisor is None else float(divisor)
 
-    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
-        scale = 1 / (tokens.shape[0] * self.features)
+    def mix(
+        self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
+    ) -> Mixed:
+        scale = 1 / (real_count(tokens, mask) * self.divisor)
 
         def head(views: Views):
-            query, keys, values = map(wide, views(tokens))
-            return (query @ (scale * (keys.T @ values))).astype(tokens.dtype)
+            query, keys, values = map(at_least_float32, views(tokens))
+            return (query @ (scale * (keep_real(keys, mask).T @ values))).astype(tokens.dtype)
 
         return Mixed(self.merge(over_heads(head, self.views)))
 
@@ -43,11 +45,15 @@ class EluLinearAttention(Mixer):
     def __init__(self, dim: int, heads: int, *, key: PRNGKeyArray):
         self.views, self.merge = attention_parts(dim, heads, key=key)
 
-    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
+    def mix(
+        self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
+    ) -> Mixed:
         def head(views: Views):
-            query, keys, values = map(wide, views(tokens))
-            query, keys = jax.nn.elu(query) + 1, jax.nn.elu(keys) + 1
+            query, keys, values = map(at_least_float32, views(tokens))
+            query, keys = jax.nn.elu(query) + 1, keep_real(jax.nn.elu(keys) + 1, mask)
             normaliser = query @ jnp.sum(keys, axis=0)
+            if mask is not None:
+                normaliser = jnp.where(jnp.any(mask), normaliser, 1)
             return ((query @ (keys.T @ values)) / normaliser[:, None]).astype(tokens.dtype)
 
         return Mixed(self.merge(over_heads(head, self.views)))

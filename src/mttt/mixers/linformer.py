@@ -3,7 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers.attention import attend
 from mttt.mixers.base import Mixed, Mixer
@@ -22,9 +22,10 @@ class AlongTokens(eqx.Module):
     def __call__(self, tokens: Float[Array, "n d"]) -> Float[Array, "r d"]:
         return self.weight.astype(tokens.dtype) @ tokens
 
-    def view(self, mixtures: Float[Array, "r d"], view: Dense) -> Float[Array, "r k"]:
-        """E(XA + 1bᵀ) = (EX)A + (E1)bᵀ: on the right, A meets r rows instead of n."""
-        sums = jnp.sum(self.weight, axis=1).astype(mixtures.dtype)
+    def view(self, mixtures: Float[Array, "r d"], view: Dense, mask: Bool[Array, " n"] | None) -> Float[Array, "r k"]:
+        """E(XA + 1bᵀ) = (EX)A + (E1)bᵀ: on the right, A meets r rows instead of n. 1 is 0 where there is no token."""
+        weight = self.weight if mask is None else jnp.where(mask[None, :], self.weight, 0)
+        sums = jnp.sum(weight, axis=1).astype(mixtures.dtype)
         return project(mixtures, view.weight) + sums[:, None] * view.bias.astype(mixtures.dtype)[None, :]
 
 
@@ -32,7 +33,8 @@ class Linformer(Mixer):
     """Linformer (Wang et al., 2020): softmax(Q(EK)ᵀ / √k)(FV), where E and F are r × n. Linear in n.
 
     All heads share E and F (the paper's "headwise sharing"), and each has its own keys and values. E and F are trained
-    for one number of `tokens`, and no other can be mixed. `rank` is r, and n where it is larger: more mixtures than
+    for one number of `tokens`, and no other can be mixed: a shorter input is padded to it. The columns of E and F
+    that belong to padding then drop out. `rank` is r, and n where it is larger: more mixtures than
     tokens would say nothing new.
     """
 
@@ -49,14 +51,18 @@ class Linformer(Mixer):
         self.keys = AlongTokens(tokens, min(rank, tokens), key=keys_key)
         self.values = AlongTokens(tokens, min(rank, tokens), key=values_key)
 
-    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
+    def mix(
+        self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
+    ) -> Mixed:
         built = self.keys.weight.shape[1]
         if tokens.shape[0] != built:
-            raise ValueError(f"n={tokens.shape[0]} tokens; this Linformer was built for tokens={built}")
+            raise ValueError(
+                f"n={tokens.shape[0]} tokens; this Linformer was built for tokens={built} (pad shorter inputs)"
+            )
         for_keys, for_values = self.keys(tokens), self.values(tokens)
 
         def head(views: Views):
-            keys, values = self.keys.view(for_keys, views.key), self.values.view(for_values, views.value)
+            keys, values = self.keys.view(for_keys, views.key, mask), self.values.view(for_values, views.value, mask)
             return attend(views.query(tokens), keys, values)
 
         return Mixed(self.merge(over_heads(head, self.views)))

@@ -3,7 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers.attention import attend
 from mttt.mixers.base import Mixed, Mixer
@@ -15,6 +15,7 @@ class Longformer(Mixer):
 
     The first `global_tokens` tokens attend to all tokens and all tokens attend to them. Their own attention has its own
     projections, which start as copies of the others. Where the window covers all n tokens this is self-attention.
+    The window and the global tokens are places in the input, padding included: pad at the end.
     """
 
     views: Views
@@ -32,30 +33,42 @@ class Longformer(Mixer):
         self.global_views = jax.tree.map(jnp.copy, self.views) if global_tokens else None
         self.window, self.global_tokens = window, global_tokens
 
-    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
+    def mix(
+        self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
+    ) -> Mixed:
         few = self.global_tokens
         if few > tokens.shape[0]:
             raise ValueError(f"global_tokens={few}: there are only n={tokens.shape[0]} tokens")
 
         def head(parts: tuple[Views, Views | None]):
             views, global_views = parts
-            out = slide(*views(tokens), half=self.window // 2, few=few)
+            out = slide(*views(tokens), mask, half=self.window // 2, few=few)
             if global_views is None:
                 return out
-            to_all = attend(global_views.query(tokens[:few]), global_views.key(tokens), global_views.value(tokens))
+            query, keys, values = global_views.query(tokens[:few]), global_views.key(tokens), global_views.value(tokens)
+            to_all = attend(query, keys, values, mask)
             return jnp.concatenate([to_all, out[few:]])
 
         return Mixed(self.merge(over_heads(head, (self.views, self.global_views))))
 
 
 def slide(
-    query: Float[Array, "n k"], keys: Float[Array, "n k"], values: Float[Array, "n k"], *, half: int, few: int = 0
+    query: Float[Array, "n k"],
+    keys: Float[Array, "n k"],
+    values: Float[Array, "n k"],
+    mask: Bool[Array, " n"] | None = None,
+    *,
+    half: int,
+    few: int = 0,
 ) -> Float[Array, "n k"]:
     """Each token attends to `half` tokens before it, itself, `half` after it, and the first `few` of all."""
     n = query.shape[0]
     if n <= 3 * half:  # a block would have more keys than there are tokens
+        if n <= half + 1:
+            return attend(query, keys, values, mask)
         i, j = jnp.arange(n)[:, None], jnp.arange(n)[None, :]
-        return attend(query, keys, values, None if n <= half + 1 else (abs(i - j) <= half) | (j < few))
+        near = (abs(i - j) <= half) | (j < few)
+        return attend(query, keys, values, near if mask is None else near & mask[None, :])
     count = -(-n // half)  # blocks of `half` queries, which look at their own block of keys and at the two beside it
     ends = count * half - n
 
@@ -67,11 +80,16 @@ def slide(
         first = jnp.broadcast_to(rows[None, :few], (count, few, rows.shape[1]))
         return jnp.concatenate([first, padded[:-2], padded[1:-1], padded[2:]], axis=1)
 
+    real = jnp.ones(n, bool) if mask is None else mask
+
     def attend_block(block, query, keys, values):
         i = block * half + jnp.arange(half)[:, None]
         j = (block - 1) * half + jnp.arange(3 * half)[None, :]
         near = (abs(i - j) <= half) & (j >= few) & (j < n)  # few: the first tokens must not count twice
-        return attend(query, keys, values, jnp.concatenate([jnp.ones((half, few), bool), near], axis=1))
+        if mask is not None:
+            near &= mask[jnp.clip(j, 0, n - 1)]
+        first = jnp.broadcast_to(real[None, :few], (half, few))
+        return attend(query, keys, values, jnp.concatenate([first, near], axis=1))
 
     out = jax.vmap(attend_block)(jnp.arange(count), own(query), beside(keys), beside(values))
     return out.reshape(count * half, -1)[:n]

@@ -3,11 +3,11 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, over_heads, split_dense, split_merge
-from mttt.nn.dense import Dense, wide
+from mttt.nn.dense import Dense, at_least_float32
 
 
 class SOFT(Mixer):
@@ -16,7 +16,7 @@ class SOFT(Mixer):
     Keys are the queries, so κ is symmetric and Nyström's approximation κ(Q, L) κ(L, L)† κ(L, Q) takes its place, with
     `landmarks` points L: the means of as many segments of the queries. (That paper's code also has a strided
     convolution for it, and takes the squares of a grid; here tokens are a list.) With as many landmarks as tokens the
-    kernel is exact, and more are never taken.
+    kernel is exact, and more are never taken. With a mask, the segments are those of the real tokens.
     """
 
     query: Dense
@@ -34,13 +34,21 @@ class SOFT(Mixer):
         self.merge = split_merge(dim, heads, key=merge_key)
         self.landmarks, self.iterations = landmarks, iterations
 
-    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
+    def mix(
+        self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
+    ) -> Mixed:
         def head(parts: tuple[Dense, Dense]):
-            query, values = (wide(view(tokens)) for view in parts)
+            query, values = (at_least_float32(view(tokens)) for view in parts)
             query = query * query.shape[1] ** -0.25
-            landmarks = segment_means(query, min(self.landmarks, query.shape[0]))
-            near = gaussian(query, landmarks)
-            inverse = pseudo_inverse(gaussian(landmarks, landmarks), self.iterations)
+            count = min(self.landmarks, query.shape[0])
+            if mask is None:
+                landmarks = segment_means(query, count)
+                near, among = gaussian(query, landmarks), gaussian(landmarks, landmarks)
+            else:
+                landmarks, there = real_segment_means(query, mask, count)
+                near = jnp.where(mask[:, None] & there[None, :], gaussian(query, landmarks), 0)
+                among = jnp.where(there[:, None] & there[None, :], gaussian(landmarks, landmarks), 0)
+            inverse = pseudo_inverse(among, self.iterations)
             return (near @ (inverse @ (near.T @ values))).astype(tokens.dtype)
 
         return Mixed(self.merge(over_heads(head, (self.query, self.value))))
@@ -52,6 +60,20 @@ def segment_means(rows: Float[Array, "n k"], count: int) -> Float[Array, "m k"]:
     cut = longer * (size + 1)
     short = jnp.mean(rows[cut:].reshape(count - longer, size, -1), axis=1)
     return jnp.concatenate([jnp.mean(rows[:cut].reshape(longer, size + 1, -1), axis=1), short]) if longer else short
+
+
+def real_segment_means(
+    rows: Float[Array, "n k"], mask: Bool[Array, " n"], count: int
+) -> tuple[Float[Array, "m k"], Bool[Array, " m"]]:
+    """The segment means of the real rows, and which segments there are: with few real rows, fewer than `count`."""
+    real = jnp.sum(mask)
+    segments = jnp.clip(real, 1, count)
+    size, longer = jnp.divmod(jnp.maximum(real, 1), segments)
+    rank, cut = jnp.cumsum(mask) - 1, longer * (size + 1)
+    segment = jnp.where(rank < cut, rank // (size + 1), longer + (rank - cut) // size)
+    member = (mask[None, :] & (segment[None, :] == jnp.arange(count)[:, None])).astype(rows.dtype)
+    sizes = jnp.sum(member, axis=1)
+    return member @ rows / jnp.maximum(sizes, 1)[:, None], sizes > 0
 
 
 def gaussian(x: Float[Array, "n k"], y: Float[Array, "m k"]) -> Float[Array, "n m"]:
@@ -66,6 +88,6 @@ def pseudo_inverse(matrix: Float[Array, "m m"], iterations: int) -> Float[Array,
     Few iterations regularise: directions in which P is smaller than 2^(−iterations/2) ‖P‖₁ or so are left out.
     """
     # That paper starts from 2P/‖P‖₁², which is twice too much where all landmarks are the same: A would become 0.
-    start = matrix / jnp.max(jnp.sum(jnp.abs(matrix), axis=1)) ** 2
+    start = matrix / jnp.maximum(jnp.max(jnp.sum(jnp.abs(matrix), axis=1)), 1) ** 2  # a real landmark has 1 by itself
     inverse, _ = jax.lax.scan(lambda a, _: (2 * a - a @ matrix @ a, None), start, None, length=iterations)
     return inverse

@@ -1,29 +1,35 @@
 """The TTT layer: an inner loop in the place of attention."""
 
-from collections.abc import Callable
+import dataclasses
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, final, runtime_checkable
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Float, PRNGKeyArray
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.inner import (
+    Adjoint,
     Batching,
     FullBatch,
     GradientDescent,
-    NonParametric,
+    Memory,
     Optimizer,
+    Recompute,
     Reconstruction,
+    Start,
     Task,
-    block_size,
+    TokenwiseLearner,
+    Trained,
     inner_loop,
-    map_blocks,
 )
+from mttt.inner.kernel import Fitted
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, head_width, over_heads, stack_heads
+from mttt.mixers.trial import check_instance, check_learner, check_maker
 from mttt.nn import Dense
-from mttt.nn.dense import fan_in_uniform, fan_out_uniform, wide
+from mttt.nn.dense import at_least_float32, fan_in_uniform, fan_out_uniform
 
 
 @runtime_checkable
@@ -40,23 +46,34 @@ class MakeTask(Protocol):
     def __call__(self, dim: int, width: int, *, key: PRNGKeyArray) -> Task: ...
 
 
+@runtime_checkable
+class MakeStart(Protocol):
+    """Makes a drawn learner the beginning of learning; starts are their own makers."""
+
+    def __call__(self, learner: Any, /) -> Start: ...
+
+
+@final
 class TTT(Mixer):
     """X ↦ h(f(ψ(X); W_T)), where W_T is what the inner loop made of W₀ on X (eq. 3). H heads are H inner loops.
 
-    MTTT-Linear is `TTT(dim, heads, learner=zero_linear, task=partial(Reconstruction, decoder_norm=False), key=key)`;
-    MTTT-MLP is `TTT(dim, heads, learner=MLPLearner, key=key)`.
+    MTTT-MLP is `TTT(dim, heads, learner=MLPLearner, key=key)`, MTTT-Linear `TTT(dim, heads, learner=LinearLearner,
+    start=Zeros, task=partial(Reconstruction, decoder_norm=False), key=key)`.
 
-    `block` is how many tokens a `Blockwise` learner learns from at a time, at most: fewer take less memory, n is all at
-    once. By default it is chosen from n. The numbers are the same.
+    `learner` and `task` are drawn for each head; `start` says what W₀ is. `optimizer` is one for all heads, but each
+    head has its own copy of its arrays. `adjoint` trades memory for time, and changes no number.
+
+    With a mask, padding is no part of the inner loop's data; that needs a learner and a task that take each token for
+    itself (`TokenwiseLearner`, `TokenwiseTask`).
     """
 
     psi: Dense
     task: Task
-    learner: Any
+    start: Start
     optimizer: Optimizer
     batching: Batching
     merge: Merge
-    block: int | None = eqx.field(static=True)
+    adjoint: Adjoint
 
     def __init__(
         self,
@@ -64,40 +81,70 @@ class TTT(Mixer):
         heads: int,
         *,
         learner: MakeLearner,
+        start: MakeStart = Trained,
         task: MakeTask = Reconstruction,
-        optimizer: Callable[[], Optimizer] = GradientDescent,
-        batching: Batching | None = None,
-        block: int | None = None,
+        optimizer: Optimizer = GradientDescent(),  # noqa: B008
+        batching: Batching = FullBatch(1),  # noqa: B008
+        adjoint: Adjoint = Recompute(),  # noqa: B008
         key: PRNGKeyArray,
     ):
+        check_maker("learner", learner, "width, *, key")
+        check_maker("task", task, "dim, width, *, key")
+        check_maker("start", start, "learner")
+        check_instance("optimizer", optimizer, Optimizer, "GradientDescent(0.5)")
+        check_instance("batching", batching, Batching, "FullBatch(4)")
+        check_instance("adjoint", adjoint, Adjoint, "Recompute(block=256)")
         width = head_width(dim, heads)
         psi_key, task_key, learner_key, merge_key = jax.random.split(key, 4)
         make_psi = partial(Dense, dim, width, kernel_init=fan_in_uniform)
         self.psi = stack_heads(lambda key: make_psi(key=key), heads, key=psi_key)
         self.task = stack_heads(lambda key: task(dim, width, key=key), heads, key=task_key)
-        self.learner = stack_heads(lambda key: learner(width, key=key), heads, key=learner_key)
-        self.optimizer = stack_heads(lambda key: optimizer(), heads, key=key)
-        self.batching = FullBatch(1) if batching is None else batching
-        self.block = block
+        self.start = stack_heads(
+            lambda key: start(check_learner(learner(width, key=key), width)), heads, key=learner_key
+        )
+        self.optimizer = _spread(optimizer, (heads,))
+        self.batching = batching
+        self.adjoint = adjoint
         self.merge = Merge(stack_heads(lambda key: fan_out_uniform(key, (width, dim)), heads, key=merge_key))
 
-    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
-        def learn(parts):
-            task, learner, optimizer = parts
-            trained = inner_loop(
-                learner, task, optimizer, self.batching, tokens, key=key, losses=trace, block=self.block
-            )
-            return trained.learner, None if trained.losses is None else task.report(trained.losses)
+    def mix(
+        self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
+    ) -> Mixed:
+        # All heads share the split into mini-batches; what a learner draws is each head's own.
+        split = self.batching.draw(tokens.shape[0], mask=mask, key=key)
+        heads = self.merge.weight.shape[0]
+        keys = None if key is None else jax.random.split(key, heads)
 
-        learners, losses = over_heads(learn, (self.task, self.learner, self.optimizer))
+        def learn(parts):
+            task, start, optimizer, key = parts
+            learned = inner_loop(
+                start, task, optimizer, split, tokens, mask=mask, key=key, losses=trace, adjoint=self.adjoint
+            )
+            return learned.carry.learner, None if learned.losses is None else task.report(learned.losses)
+
+        learners, losses = over_heads(learn, (self.task, self.start, self.optimizer, keys))
+        _check_mask(learners, mask)
 
         def answer(tokens):
-            features = eqx.filter_vmap(lambda psi, learner: learner(wide(psi(tokens))))(self.psi, learners)
-            return self.merge(features.astype(tokens.dtype))
+            answers = eqx.filter_vmap(lambda psi, learner: learner(at_least_float32(psi(tokens))))(self.psi, learners)
+            return self.merge(answers.astype(tokens.dtype))
 
-        # Answers are differentiated once, the inner loss twice: half the arrays, so twice the tokens unless told.
-        at_most = (2 if self.block is None else 1) * block_size(learners, tokens.shape[0], self.block)
-        return Mixed(map_blocks(answer, tokens, at_most), losses)
+        return Mixed(self.adjoint.map(answer, tokens, learners), losses)
+
+
+def _check_mask(learners: Any, mask: Bool[Array, " n"] | None) -> None:
+    """A learner that mixes tokens would let padding change what the real ones get."""
+    if mask is not None and not isinstance(learners, TokenwiseLearner | Fitted):
+        raise ValueError(
+            f"{type(learners).__name__} may mix tokens, so padding would change what real tokens get. Make it a "
+            "TokenwiseLearner if it answers each token for itself, or give no mask"
+        )
+
+
+def _spread(optimizer: Optimizer, axes: tuple[int, ...]) -> Optimizer:
+    """A copy of every array of the optimizer for each head (and block)."""
+    spread = lambda a: jnp.broadcast_to(a, (*axes, *a.shape)) if eqx.is_array(a) else a  # noqa: E731
+    return jax.tree.map(spread, optimizer)
 
 
 def _is_ttt(node: Any) -> bool:
@@ -107,23 +154,23 @@ def _is_ttt(node: Any) -> bool:
 def has_inner_loop(tree: Any) -> bool:
     """Whether a model takes inner steps: it has a TTT layer, and its learner has weights."""
     layers = [node for node in jax.tree.leaves(tree, is_leaf=_is_ttt) if _is_ttt(node)]
-    return any(not isinstance(layer.learner, NonParametric) for layer in layers)
+    return any(not isinstance(layer.start, Memory) for layer in layers)
 
 
-def with_inner_loop(tree: Any, *, steps: int | None = None, rate: float | None = None) -> Any:
-    """The same model with another T or a fixed η in all of its TTT layers; nothing is trained anew."""
+def with_inner_loop(tree: Any, *, steps: int | None = None, optimizer: Optimizer | None = None) -> Any:
+    """The same model with another T or another optimizer in all of its TTT layers; nothing is trained anew."""
 
-    def change(node):
+    def change(node: Any) -> Any:
         if not _is_ttt(node):
             return node
-        batching = node.batching if steps is None else node.batching.with_steps(steps)
-        optimizer = node.optimizer if rate is None else node.optimizer.with_rate(rate)
-        parts = (Batching, Optimizer)
+        batching = node.batching if steps is None else dataclasses.replace(node.batching, steps=steps)
+        axes = node.merge.weight.shape[:-2]  # heads, and blocks before them in a stack
+        chosen = node.optimizer if optimizer is None else _spread(optimizer, axes)
         return eqx.tree_at(
             lambda ttt: (ttt.batching, ttt.optimizer),
             node,
-            (batching, optimizer),
-            is_leaf=lambda x: isinstance(x, parts),
+            (batching, chosen),
+            is_leaf=lambda x: isinstance(x, Batching | Optimizer),
         )
 
     return jax.tree.map(change, tree, is_leaf=_is_ttt)

@@ -4,7 +4,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers import Mixed, Mixer
 from mttt.nn import Dense, LayerNorm
@@ -41,7 +41,14 @@ class Block(eqx.Module):
         self.mlp_norm = LayerNorm(dim)
         self.mlp = MLP(dim, mlp_factor, key=key)
 
-    def __call__(self, tokens: Float[Array, "n d"], *, key: PRNGKeyArray | None = None, trace: bool = False) -> Mixed:
-        mixed = self.mixer(self.mixer_norm(tokens), key=key, trace=trace)
+    def __call__(
+        self,
+        tokens: Float[Array, "n d"],
+        *,
+        mask: Bool[Array, " n"] | None = None,
+        key: PRNGKeyArray | None = None,
+        trace: bool = False,
+    ) -> Mixed:
+        mixed = self.mixer(self.mixer_norm(tokens), mask=mask, key=key, trace=trace)
         tokens = tokens + mixed.tokens
         return Mixed(tokens + self.mlp(self.mlp_norm(tokens)), mixed.losses)

@@ -4,15 +4,14 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from mttt.mixers import Mixer
-from mttt.models.block import Block
 from mttt.models.embed import LearnedPositions, Patches, SinCosPositions, grid
 from mttt.models.head import LinearHead, TanhHead
+from mttt.models.pool import mean_of_real
+from mttt.models.stack import MakeMixer, Stack
 from mttt.nn import LayerNorm
-from mttt.nn.dense import lecun_normal, wide
+from mttt.nn.dense import at_least_float32, lecun_normal
 
 
 class Size(NamedTuple):
@@ -29,13 +28,6 @@ SMALL = Size(384, 12, 6)
 MICRO_S = Size(64, 2, 2)
 MICRO_M = Size(64, 4, 2)
 MICRO_L = Size(96, 6, 3)
-
-
-@runtime_checkable
-class MakeMixer(Protocol):
-    """Draws one mixer; mixer classes are their own makers."""
-
-    def __call__(self, dim: int, heads: int, *, key: PRNGKeyArray) -> Mixer: ...
 
 
 @runtime_checkable
@@ -70,11 +62,10 @@ class ViT(eqx.Module):
 
     embed: Patches
     positions: SinCosPositions | LearnedPositions
-    blocks: Block  # every array has a leading axis of depth
+    stack: Stack
     norm: LayerNorm
     head: TanhHead | LinearHead
     image_shape: tuple[int, int, int] = eqx.field(static=True)
-    remat: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -93,29 +84,39 @@ class ViT(eqx.Module):
         """`remat` recomputes each block in the backward pass: less memory for more time."""
         height, width, channels = image_shape
         dim, depth, heads = size
-        if depth < 1 or classes < 1:
-            raise ValueError(f"depth={depth}, classes={classes}: a model needs at least one block and one class")
+        if classes < 1:
+            raise ValueError(f"classes={classes}: a model needs at least one class")
         embed_key, position_key, blocks_key, head_key = jax.random.split(key, 4)
         self.embed = Patches(patch, channels, dim, key=embed_key, kernel_init=embed_init)
         self.positions = positions(*grid((height, width), patch), dim, key=position_key)
 
-        def make_block(key: PRNGKeyArray) -> Block:
-            mixer_key, mlp_key = jax.random.split(key)
-            return Block(mixer(dim, heads, key=mixer_key), dim, key=mlp_key)
-
-        self.blocks = eqx.filter_vmap(make_block)(jax.random.split(blocks_key, depth))
+        self.stack = Stack(dim, depth, heads, mixer=mixer, remat=remat, key=blocks_key)
         self.norm = LayerNorm(dim)
         self.head = head(dim, classes, key=head_key)
         self.image_shape = (height, width, channels)
-        self.remat = remat
 
-    def __call__(self, image: Float[Array, "h w c"], *, key: PRNGKeyArray | None = None) -> Float[Array, " classes"]:
-        """Logits. With a key, random mini-batches of the inner loops are random; without, they are fixed."""
-        return self._run(image, key, trace=False).logits
+    def __call__(
+        self,
+        image: Float[Array, "..."],
+        *,
+        mask: Bool[Array, " n"] | None = None,
+        key: PRNGKeyArray | None = None,
+    ) -> Float[Array, " classes"]:
+        """Logits. With a key, random mini-batches of the inner loops are random; without, they are fixed.
 
-    def trace(self, image: Float[Array, "h w c"], *, key: PRNGKeyArray | None = None) -> Traced:
+        `mask` says which patches are real, row by row: the others are neither mixed nor counted.
+        """
+        return self._run(image, mask, key, trace=False).logits
+
+    def trace(
+        self,
+        image: Float[Array, "..."],
+        *,
+        mask: Bool[Array, " n"] | None = None,
+        key: PRNGKeyArray | None = None,
+    ) -> Traced:
         """Logits, and what the inner loops did."""
-        return self._run(image, key, trace=True)
+        return self._run(image, mask, key, trace=True)
 
     @property
     def classes(self) -> int:
@@ -123,22 +124,16 @@ class ViT(eqx.Module):
 
     @property
     def depth(self) -> int:
-        return self.blocks.mlp.up.bias.shape[0]
+        return self.stack.depth
 
-    def _run(self, image: Float[Array, "h w c"], key: PRNGKeyArray | None, trace: bool) -> Traced:
+    def _run(
+        self, image: Float[Array, "..."], mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
+    ) -> Traced:
         if image.shape != self.image_shape:
-            raise ValueError(f"image of shape {image.shape}; this model was built for {self.image_shape}")
+            batched = " (for a batch of images, use jax.vmap)" if image.shape[1:] == self.image_shape else ""
+            raise ValueError(f"image of shape {image.shape}; this model was built for {self.image_shape}{batched}")
         tokens = self.embed(image)
         tokens = tokens + self.positions().astype(tokens.dtype)
-        arrays, rest = eqx.partition(self.blocks, eqx.is_array)
-
-        def run_block(tokens, xs):
-            arrays, key = xs
-            mixed = eqx.combine(arrays, rest)(tokens, key=key, trace=trace)
-            return mixed.tokens, mixed.losses
-
-        body = jax.checkpoint(run_block) if self.remat else run_block
-        keys = None if key is None else jax.random.split(key, self.depth)
-        tokens, losses = jax.lax.scan(body, tokens, (arrays, keys))
-        features = jnp.mean(wide(self.norm(tokens)), axis=0, keepdims=True)
+        tokens, losses = self.stack(tokens, mask=mask, key=key, trace=trace)
+        features = mean_of_real(at_least_float32(self.norm(tokens)), mask)
         return Traced(self.head(features)[0], losses)

@@ -2,4 +2,4 @@
 
 from mttt.nn.dense import Dense as Dense, project as project
 from mttt.nn.norm import LayerNorm as LayerNorm
-from mttt.nn.roles import Frozen as Frozen, Shared as Shared, kernels as kernels, trainable as trainable
+from mttt.nn.roles import Fixed as Fixed, Shared as Shared, kernels as kernels, trainable as trainable

@@ -47,6 +47,6 @@ def gelu(tokens: Float[Array, "n k"]) -> Float[Array, "n k"]:
     return jax.nn.gelu(tokens, approximate=True)
 
 
-def wide(tokens: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def at_least_float32(tokens: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """At least float32: for statistics and for the inner loop, which must not lose small updates."""
     return tokens if tokens.dtype.itemsize >= 4 else tokens.astype(jnp.float32)

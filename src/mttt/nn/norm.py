@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from mttt.nn.dense import wide
+from mttt.nn.dense import at_least_float32
 
 
 class LayerNorm(eqx.Module):
@@ -21,7 +21,7 @@ class LayerNorm(eqx.Module):
         self.eps = eps
 
     def __call__(self, tokens: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        x = wide(tokens)
+        x = at_least_float32(tokens)
         centred = x - jnp.mean(x, axis=1, keepdims=True)
         variance = jnp.mean(centred**2, axis=1, keepdims=True)
         out = centred * jax.lax.rsqrt(variance + self.eps)

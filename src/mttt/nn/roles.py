@@ -13,12 +13,12 @@ class Shared(eqx.Module):
     value: Array
 
 
-class Frozen(eqx.Module):
+class Fixed(eqx.Module):
     """A module that the outer loop does not train, such as a random but fixed W₀."""
 
     module: Any
 
-    def thaw(self) -> Any:
+    def constant(self) -> Any:
         """The module as a constant of the outer loop: no gradient flows into its arrays."""
         return jax.tree.map(lambda leaf: jax.lax.stop_gradient(leaf) if eqx.is_array(leaf) else leaf, self.module)
 
@@ -26,9 +26,9 @@ class Frozen(eqx.Module):
 def trainable(tree: PyTree) -> PyTree:
     """A tree of booleans: which leaves the outer loop trains."""
     return jax.tree.map(
-        lambda node: False if isinstance(node, Frozen) else eqx.is_inexact_array(node),
+        lambda node: False if isinstance(node, Fixed) else eqx.is_inexact_array(node),
         tree,
-        is_leaf=lambda node: isinstance(node, Frozen),
+        is_leaf=lambda node: isinstance(node, Fixed),
     )
 
 

@@ -55,7 +55,7 @@ class Momentum:
         fraction(momentum=self.momentum)
 
     def build(self, steps: int) -> Optimizer:
-        return OptaxOptimizer(optax.sgd(self.rate, self.momentum))
+        return OptaxOptimizer(optax.sgd, learning_rate=self.rate, momentum=self.momentum)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class InnerAdam:
 
     def build(self, steps: int) -> Optimizer:
         # The square root of Adam has no derivative at 0, where a gradient may start; eps_root keeps it away from there.
-        return OptaxOptimizer(optax.adam(self.rate, eps_root=1e-8))
+        return OptaxOptimizer(optax.adam, learning_rate=self.rate, eps_root=1e-8)
 
 
 InnerOptimizer = FixedRate | LearnedRate | Momentum | InnerAdam

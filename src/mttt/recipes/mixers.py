@@ -10,26 +10,29 @@ from typing import Literal
 from mttt.inner import (
     Batching,
     ExponentialKernel,
+    Frozen,
     FullBatch,
     GaussianKernel,
     LinearLearner,
+    Memory,
     MiniBatches,
     MLPLearner,
     NadarayaWatson,
+    Recompute,
     Reconstruction,
-    zero_linear,
+    Trained,
+    Zeros,
 )
 from mttt.mixers import SOFT, TTT, EluLinearAttention, Hyena, LinearAttention, Linformer, Longformer, SelfAttention
-from mttt.mixers.ttt import MakeLearner
-from mttt.models.vit import MakeMixer
-from mttt.nn import Frozen
+from mttt.mixers.ttt import MakeLearner, MakeStart
+from mttt.models import MakeMixer
 from mttt.recipes.check import not_negative, positive
 from mttt.recipes.inner import FixedRate, InnerOptimizer
 
 Normalisation = Literal["release", "paper"]
 
 
-def _features(normalisation: Normalisation) -> float | None:
+def _divisor(normalisation: Normalisation) -> float | None:
     """What the inner loss is divided by besides n; None is the width of a head."""
     return None if normalisation == "release" else 1.0
 
@@ -59,7 +62,7 @@ class MTTTLinear:
         _batching(self.batching, self.steps)
 
     def build(self, tokens: int) -> MakeMixer:
-        return _ttt(self, LinearLearner if self.train_initial else zero_linear)
+        return _ttt(self, LinearLearner, Trained if self.train_initial else Zeros)
 
 
 @dataclass(frozen=True)
@@ -90,21 +93,21 @@ class MTTTMLP:
         _batching(self.batching, self.steps)
 
     def build(self, tokens: int) -> MakeMixer:
-        def learner(width: int, *, key):
-            drawn = MLPLearner(width, factor=self.factor, key=key)
-            return drawn if self.train_initial else Frozen(drawn)
-
-        return _ttt(self, learner, block=self.block)
+        learner = partial(MLPLearner, factor=self.factor)
+        return _ttt(self, learner, Trained if self.train_initial else Frozen, block=self.block)
 
 
-def _ttt(recipe: MTTTLinear | MTTTMLP, learner: MakeLearner, *, block: int | None = None) -> MakeMixer:
+def _ttt(
+    recipe: MTTTLinear | MTTTMLP, learner: MakeLearner, start: MakeStart, *, block: int | None = None
+) -> MakeMixer:
     return partial(
         TTT,
         learner=learner,
-        task=partial(Reconstruction, decoder_norm=recipe.decoder_norm, features=_features(recipe.normalisation)),
-        optimizer=partial(recipe.optimizer.build, recipe.steps),
+        start=start,
+        task=partial(Reconstruction, decoder_norm=recipe.decoder_norm, divisor=_divisor(recipe.normalisation)),
+        optimizer=recipe.optimizer.build(recipe.steps),
         batching=_batching(recipe.batching, recipe.steps),
-        block=block,
+        adjoint=Recompute(block),
     )
 
 
@@ -120,6 +123,7 @@ class Kernel:
         return partial(
             TTT,
             learner=partial(NadarayaWatson, kernel=kernel),
+            start=Memory,
             task=partial(Reconstruction, decoder_norm=False),
         )
 
@@ -140,7 +144,7 @@ class IdentityLinearAttention:
     """divide by n·d/H as in the paper's release, or by n as in its appendix A"""
 
     def build(self, tokens: int) -> MakeMixer:
-        return partial(LinearAttention, features=_features(self.normalisation))
+        return partial(LinearAttention, divisor=_divisor(self.normalisation))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,132 @@
+"""What the outer backward pass keeps of the inner loop, and what it makes again. The choice changes no number."""
+
+import abc
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar, final
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, PyTree
+
+from mttt.inner.batching import Phase, Rows
+from mttt.inner.learner import TokenwiseLearner
+
+Content = PyTree[Array]  # every array has one row a token
+C = TypeVar("C")
+R = TypeVar("R")
+
+
+class Adjoint(eqx.Module):
+    """How the inner loop's sums, answers and steps are run, so that the outer loop can differentiate them."""
+
+    @abc.abstractmethod
+    def sum(self, function: Callable[[Content], R], content: Content, learner: Any, *, tokens: int, alone: bool) -> R:
+        """function(content), a sum over rows of an input of so many tokens. `alone`: the loop has no other step."""
+
+    @abc.abstractmethod
+    def map(self, function: Callable[[Content], Array], content: Content, learner: Any) -> Array:
+        """function(content), which takes each row for itself if the learner does."""
+
+    @abc.abstractmethod
+    def repeat(self, step: Callable[[C, Rows], tuple[C, Any]], carry: C, phase: Phase) -> tuple[C, Any]:
+        """The steps of a phase, one after the other; what each gives besides the carry is stacked."""
+
+
+def _scan(step: Callable[[C, Rows], tuple[C, Any]], carry: C, phase: Phase) -> tuple[C, Any]:
+    arrays, rest = eqx.partition(carry, eqx.is_array)
+
+    def body(arrays: Any, x: Any) -> tuple[Any, Any]:
+        carry, out = step(eqx.combine(arrays, rest), phase.rows(x))
+        return eqx.filter(carry, eqx.is_array), out
+
+    # A loop around one step would still cost copies of what it carries.
+    arrays, outs = jax.lax.scan(body, arrays, phase.each, length=phase.steps, unroll=phase.steps == 1)
+    return eqx.combine(arrays, rest), outs
+
+
+@final
+class Keep(Adjoint):
+    """Keep everything, as automatic differentiation does: the least time where memory is plenty."""
+
+    def sum(self, function: Callable[[Content], R], content: Content, learner: Any, *, tokens: int, alone: bool) -> R:
+        return function(content)
+
+    def map(self, function: Callable[[Content], Array], content: Content, learner: Any) -> Array:
+        return function(content)
+
+    def repeat(self, step: Callable[[C, Rows], tuple[C, Any]], carry: C, phase: Phase) -> tuple[C, Any]:
+        return _scan(step, carry, phase)
+
+
+@final
+class Recompute(Adjoint):
+    """A few tokens at a time: what is wider than a token exists for one block of tokens only.
+
+    What a learner makes of a token (for the MLP, arrays of four times its width) would otherwise be kept for all n
+    tokens until the outer backward pass. Here it is made again then, block by block, while it is small enough for a
+    cache. Only a `TokenwiseLearner` can be shown a few tokens at a time; others see all of them.
+
+    `block` is how many tokens a block has, at most; by default 32√n / expansion (8√n for the MLP). That was measured,
+    not derived (docs/performance.md): smaller blocks take less memory, larger ones make better matmuls.
+    """
+
+    block: int | None = eqx.field(default=None, static=True)
+
+    def __check_init__(self):
+        if self.block is not None and self.block < 1:
+            raise ValueError(
+                f"block={self.block}: a block holds at least one token; leave it out for a number that suits n"
+            )
+
+    def size(self, learner: Any, n: int, *, factor: int = 1) -> int:
+        """How many of n tokens the learner is to see at a time, at most; `factor` times as many unless told."""
+        if not isinstance(learner, TokenwiseLearner):
+            return n
+        return factor * max(1, int(32 * math.isqrt(n) / learner.expansion)) if self.block is None else self.block
+
+    def sum(self, function: Callable[[Content], R], content: Content, learner: Any, *, tokens: int, alone: bool) -> R:
+        if (split := _split(content, self.size(learner, tokens))) is None:
+            # One of several steps makes its activations again, like one of several blocks.
+            again = isinstance(learner, TokenwiseLearner) and not alone
+            return jax.checkpoint(function)(content) if again else function(content)
+        blocks, rest = split
+        shapes = jax.eval_shape(function, jax.tree.map(lambda a: a[0], blocks))
+        zeros = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
+        add = jax.checkpoint(lambda total, block: jax.tree.map(jnp.add, total, function(block)))
+        total, _ = jax.lax.scan(lambda total, block: (add(total, block), None), zeros, blocks)
+        return total if rest is None else add(total, rest)
+
+    def map(self, function: Callable[[Content], Array], content: Content, learner: Any) -> Array:
+        # Answers are differentiated once, the inner loss twice: half the arrays, so twice the tokens unless told.
+        if (split := _split(content, self.size(learner, _rows(content), factor=2))) is None:
+            return function(content)
+        blocks, rest = split
+        again = jax.checkpoint(function)
+        _, out = jax.lax.scan(lambda _, block: (None, again(block)), None, blocks)
+        out = out.reshape(-1, *out.shape[2:])
+        return out if rest is None else jnp.concatenate([out, again(rest)])
+
+    def repeat(self, step: Callable[[C, Rows], tuple[C, Any]], carry: C, phase: Phase) -> tuple[C, Any]:
+        return _scan(step, carry, phase)
+
+
+def _rows(content: Content) -> int:
+    return jax.tree.leaves(content)[0].shape[0]
+
+
+def _split(content: Content, at_most: int) -> tuple[Content, Content | None] | None:
+    """Blocks of equal size and what is left over; None if there is nothing to split.
+
+    The size is the largest divisor of the number of rows, if that is not much smaller than `at_most`; otherwise the
+    rows are spread evenly and the last block is smaller.
+    """
+    n = _rows(content)
+    if n <= at_most:
+        return None
+    divisors = [size for size in range(at_most, at_most // 2, -1) if n % size == 0]
+    size = divisors[0] if divisors else -(-n // -(-n // at_most))
+    count = n // size
+    blocks = jax.tree.map(lambda a: a[: count * size].reshape(count, size, *a.shape[1:]), content)
+    return blocks, jax.tree.map(lambda a: a[count * size :], content) if count * size < n else None

@@ -1,0 +1,114 @@
+"""What learning leaves behind, and the one step that every inner loop is made of."""
+
+import abc
+from collections.abc import Callable
+from typing import Any, NamedTuple, final
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+
+from mttt.inner.adjoint import Adjoint
+from mttt.inner.batching import Phase, Rows, every_row
+from mttt.inner.optimizer import Optimizer
+from mttt.inner.task import Problem, Task
+
+
+def mean_of(total: Float[Array, "*shape"], count: int | Int[Array, ""]) -> Float[Array, "*shape"]:
+    """total / count, where the count may be known only when the program runs."""
+    return total / (count if isinstance(count, int) else count.astype(total.dtype))
+
+
+class Start(eqx.Module):
+    """Where learning begins: W₀, and what the first step from it needs."""
+
+    @abc.abstractmethod
+    def begin(self, lesson: "Lesson") -> "Begun":
+        """The first carry; a start that knows a cheaper first step than the general one has taken it."""
+
+
+@final
+class Carry(Start):
+    """W_t in its learner, what the optimizer remembers, and t. To learn on from it is to begin with it.
+
+    It is a pytree: it can be kept, saved, shown, and given back to `inner_loop` with other tokens.
+    """
+
+    learner: Any
+    state: PyTree[Array]
+    t: Int[Array, ""]
+
+    @classmethod
+    def at_start(cls, learner: Any, optimizer: Optimizer) -> "Carry":
+        """t = 0."""
+        return cls(learner, optimizer.init(eqx.filter(learner, eqx.is_inexact_array)), jnp.zeros((), int))
+
+    def begin(self, lesson: "Lesson") -> "Begun":
+        return Begun(self, lesson.phases, [])
+
+    @property
+    def weights(self) -> PyTree[Array]:
+        """W_t."""
+        return eqx.filter(self.learner, eqx.is_inexact_array)
+
+    def update(self, optimizer: Optimizer, gradient: PyTree[Array]) -> "Carry":
+        """The next one."""
+        weights, rest = eqx.partition(self.learner, eqx.is_inexact_array)
+        weights, state = optimizer.step(gradient, self.state, weights, self.t)
+        return Carry(eqx.combine(weights, rest), state, self.t + 1)
+
+
+class Begun(NamedTuple):
+    """A carry, the steps that are left, and the losses before the steps taken (None: there are no losses at all)."""
+
+    carry: Carry
+    phases: list[Phase]
+    losses: list[Float[Array, " steps"]] | None
+
+
+class Lesson(NamedTuple):
+    """All that a step has to know besides the carry: the problem of one input, and how to learn it."""
+
+    task: Task
+    tokens: Float[Array, "n d"]
+    mask: Bool[Array, " n"] | None
+    rows: PyTree[Array]
+    pose: Callable[[PyTree[Array]], Problem]
+    phases: list[Phase]
+    optimizer: Optimizer
+    adjoint: Adjoint
+    key: PRNGKeyArray | None
+    traced: bool  # whether losses are asked for
+
+    def learn(self, carry: Carry, rows: Rows) -> Carry:
+        """One step of the inner loop (eq. 2)."""
+        key = None if self.key is None else jax.random.fold_in(self.key, carry.t)
+        weights, rest = eqx.partition(carry.learner, eqx.is_inexact_array)
+
+        def gradient(content: tuple[PyTree[Array], Any]) -> PyTree[Array]:
+            return jax.grad(lambda weights: self._part(eqx.combine(weights, rest), content, rows.count, key))(weights)
+
+        return carry.update(self.optimizer, self._sum(gradient, rows, carry.learner))
+
+    def step(self, carry: Carry, rows: Rows) -> tuple[Carry, Float[Array, ""] | None]:
+        """The next carry, and the loss before the step if losses are asked for."""
+        return self.learn(carry, rows), self.loss(carry.learner) if self.traced else None
+
+    def loss(self, learner: Any) -> Float[Array, ""]:
+        """ℓ(W): the mean over all tokens."""
+        rows = every_row(self.rows, self.mask)
+        return self._sum(lambda content: self._part(learner, content, rows.count, None), rows, learner, alone=True)
+
+    def _sum(self, function: Callable[..., Any], rows: Rows, learner: Any, *, alone: bool | None = None) -> Any:
+        alone = sum(phase.steps for phase in self.phases) <= 1 if alone is None else alone
+        return self.adjoint.sum(function, (rows.content, rows.mask), learner, tokens=self.tokens.shape[0], alone=alone)
+
+    def _part(
+        self, learner: Any, content: tuple[PyTree[Array], Any], count: Any, key: PRNGKeyArray | None
+    ) -> Float[Array, ""]:
+        """What some of `count` rows add to their mean loss."""
+        rows, mask = content
+        posed = self.pose(rows)
+        losses = posed.losses_of(learner(posed.inputs, key=key))
+        return mean_of(jnp.sum(losses if mask is None else jnp.where(mask, losses, 0)), count)

@@ -1,0 +1,114 @@
+"""The ways in which learning can start."""
+
+from typing import Any, final
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Float, PyTree
+
+from mttt.inner.carry import Begun, Carry, Lesson, Start, mean_of
+from mttt.inner.learner import NonParametric
+from mttt.nn.dense import at_least_float32
+from mttt.nn.roles import Fixed
+
+
+def _with_weights(learner: Any) -> Any:
+    if isinstance(learner, NonParametric):
+        name = type(learner).__name__
+        raise ValueError(f"{name} has no weights to descend on, it keeps its data; use start=Memory with it")
+    return learner
+
+
+@final
+class Trained(Start):
+    """W₀ is learned by the outer loop."""
+
+    learner: Any
+
+    def __init__(self, learner: Any):
+        self.learner = _with_weights(learner)
+
+    def begin(self, lesson: Lesson) -> Begun:
+        return Begun(Carry.at_start(self.learner, lesson.optimizer), lesson.phases, [])
+
+
+@final
+class Frozen(Start):
+    """W₀ stays as it was drawn: the outer loop does not train it."""
+
+    learner: Fixed
+
+    def __init__(self, learner: Any):
+        self.learner = Fixed(_with_weights(learner))
+
+    def begin(self, lesson: Lesson) -> Begun:
+        return Begun(Carry.at_start(self.learner.constant(), lesson.optimizer), lesson.phases, [])
+
+
+@final
+class Zeros(Start):
+    """W₀ = 0, which is known when the program is built, for a learner that answers 0 there.
+
+    The first step then needs no forward pass, only the gradient of W for a given cotangent of the answers. That is why
+    MTTT-Linear costs what linear attention costs.
+    """
+
+    structure: Any  # the learner without its arrays
+    shapes: tuple = eqx.field(static=True)
+
+    def __init__(self, learner: Any):
+        leaves, treedef = jax.tree.flatten(eqx.filter(_with_weights(learner), eqx.is_inexact_array))
+        self.shapes = (treedef, tuple(leaf.shape for leaf in leaves))
+        self.structure = eqx.filter(learner, eqx.is_inexact_array, inverse=True)
+
+    def _weights(self, dtype: jnp.dtype) -> PyTree[Array]:
+        treedef, shapes = self.shapes
+        return jax.tree.unflatten(treedef, [jnp.zeros(shape, dtype) for shape in shapes])
+
+    def written_out(self, dtype: jnp.dtype) -> Any:
+        """The learner with its zeros."""
+        return eqx.combine(self._weights(dtype), self.structure)
+
+    def begin(self, lesson: Lesson) -> Begun:
+        dtype = at_least_float32(lesson.tokens).dtype
+        carry = Carry.at_start(self.written_out(dtype), lesson.optimizer)
+        if not lesson.phases:
+            return Begun(carry, [], [])
+        first, *others = lesson.phases
+        content, mask, count = first.first()
+        posed = lesson.pose(content)
+        slope = posed.slope_at_zero()
+        gradient = self._pull_back(posed.inputs, slope if mask is None else jnp.where(mask[:, None], slope, 0))
+        losses = [lesson.loss(carry.learner)[None]] if lesson.traced else []
+        carry = carry.update(lesson.optimizer, jax.tree.map(lambda g: mean_of(g, count), gradient))
+        return Begun(carry, [*first.rest(), *others], losses)
+
+    def _pull_back(self, inputs: Float[Array, "n k"], cotangent: Float[Array, "n k"]) -> PyTree[Array]:
+        """The gradient of W at W = 0, given the cotangent of the answers. The answers themselves are never used."""
+        with jax.ensure_compile_time_eval():
+            answers = self.written_out(inputs.dtype)(jnp.ones((2, inputs.shape[1]), inputs.dtype))
+        if not isinstance(answers, Tracer) and np.any(np.asarray(answers)):
+            raise ValueError(
+                f"start=Zeros needs a learner that answers 0 when W is 0; {type(self.structure).__name__} does not. "
+                "Use Trained, or Frozen for a W₀ that stays as it was drawn."
+            )
+        _, pull = jax.vjp(lambda weights: eqx.combine(weights, self.structure)(inputs), self._weights(inputs.dtype))
+        return pull(cotangent)[0]
+
+
+@final
+class Memory(Start):
+    """For learners without weights: to learn is to keep the data. No steps are taken, and there are no losses."""
+
+    learner: NonParametric
+
+    def begin(self, lesson: Lesson) -> Begun:
+        problem = lesson.task(lesson.tokens)
+        if problem.labels is None:
+            names = type(self.learner).__name__, type(lesson.task).__name__
+            raise ValueError(f"{names[0]} has to remember labels, and {names[1]} has none")
+        fitted = self.learner.fit(problem.inputs, problem.labels, lesson.mask)
+        return Begun(Carry(fitted, None, jnp.zeros((), int)), [], None)

@@ -1,0 +1,49 @@
+"""Refusing what cannot become a TTT layer, when it is built: before jit, vmap and scan make the reason hard to find."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from mttt.inner import NonParametric
+
+TOKENS = 3  # of the trial
+
+
+def check_maker(name: str, given: Any, parameters: str) -> None:
+    """`given` is a class or a function, not something that was made already."""
+    if isinstance(given, eqx.Module) or not callable(given):
+        kind = type(given).__name__
+        raise TypeError(
+            f"{name} is an instance of {kind}; expected what makes one for each head: the class itself, or a function "
+            f"of ({parameters})"
+        )
+
+
+def check_instance(name: str, given: Any, kind: type, example: str) -> None:
+    """`given` is an instance of the kind, not a number and not the class."""
+    if not isinstance(given, kind):
+        raise TypeError(f"{name}={given!r}: expected an instance of {kind.__name__}, for example {example}")
+
+
+def check_learner(learner: Any, width: int) -> Any:
+    """The learner, if it maps (n, k) to (n, k)."""
+    if isinstance(learner, NonParametric):
+        return learner
+    name = type(learner).__name__
+    rows = jax.ShapeDtypeStruct((TOKENS, width), jnp.zeros(0).dtype)
+    try:
+        answers = eqx.filter_eval_shape(lambda learner, rows: learner(rows, key=None), learner, rows)
+    except Exception as error:
+        raise TypeError(
+            f"the learner {name} was called as learner(inputs, key=None) with {TOKENS} tokens of width {width}, and "
+            f"failed: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
+        ) from error
+    if getattr(answers, "shape", None) != rows.shape:
+        got = getattr(answers, "shape", type(answers).__name__)
+        raise ValueError(
+            f"the learner {name} maps {rows.shape} to {got}; expected {rows.shape}: a learner answers each of n tokens "
+            f"of width k={width} with k numbers"
+        )
+    return learner

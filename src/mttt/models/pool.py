@@ -1,0 +1,12 @@
+"""From the features of many tokens to those of their input."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+
+def mean_of_real(tokens: Float[Array, "n d"], mask: Bool[Array, " n"] | None) -> Float[Array, "1 d"]:
+    """The mean over the tokens that are real; 0 if none is."""
+    if mask is None:
+        return jnp.mean(tokens, axis=0, keepdims=True)
+    count = jnp.maximum(jnp.sum(mask), 1).astype(tokens.dtype)
+    return jnp.sum(jnp.where(mask[:, None], tokens, 0), axis=0, keepdims=True) / count

@@ -1,0 +1,122 @@
+"""A padded input gives for its real tokens what the short input gives: outputs, inner losses, gradients."""
+
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import mttt
+from catalogue import DIM, HEADS, MIXERS, Stranger, build, maker, relative_error, tokens, ttt
+
+LONG = 11
+# Padding at the end; where places do not matter, also anywhere.
+AT_END = ("longformer", "hyena", "linformer")
+
+
+def masks(name, n):
+    end = np.arange(LONG) < n
+    yield end
+    if name not in AT_END:
+        yield np.random.default_rng(n).permutation(end)
+
+
+def pad(x, mask):
+    """The rows of x where the mask is True, and between them what nobody should look at."""
+    padded = jnp.full((len(mask), *x.shape[1:]), jnp.nan)
+    return padded.at[np.flatnonzero(mask)].set(x)
+
+
+def outer(mixer, x, mask):
+    """Outputs of real tokens, losses, and gradients by the parameters and the real tokens."""
+    real = slice(None) if mask is None else np.flatnonzero(mask)
+
+    @partial(eqx.filter_value_and_grad, has_aux=True)
+    def loss(variables):
+        mixer, x = variables
+        rows = x if mask is None else pad(x, mask)
+        mixed = mixer(rows, mask=None if mask is None else jnp.asarray(mask), key=jax.random.key(3), trace=True)
+        out = mixed.tokens[real]
+        total = jnp.sum(jnp.sin(3 * out)) + (0 if mixed.losses is None else jnp.sum(mixed.losses))
+        return total, (out, mixed.losses)
+
+    return loss((mixer, x))
+
+
+# SOFT with more landmarks than real tokens; a window and blocks of Longformer; ragged mini-batches.
+CASES = {name: (maker(name, LONG), 7) for name in MIXERS if name != "linformer"}
+CASES |= {
+    "soft-few": (partial(mttt.SOFT, landmarks=9), 5),
+    "longformer-blocks": (partial(mttt.Longformer, window=4, global_tokens=1), 7),
+    "mttt-linear-sgd3": (ttt("zero-linear", "plain", batching="mini", steps=3), 8),
+    "mttt-mlp-optax": (ttt("mlp", "normalised", optimizer="optax", batching="mini", steps=2), 7),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_padding_changes_nothing(name, float64):
+    make, n = CASES[name]
+    mixer, x = build(make, DIM, HEADS), tokens(n)
+    short = outer(mixer, x, None)
+    for mask in masks(name.partition("-")[0], n):
+        assert relative_error(outer(mixer, x, mask), short) < 1e-9
+
+
+@pytest.mark.parametrize("name", ["mttt-mlp-sgd3", "mttt-linear", "self-attention", "soft", "hyena"])
+def test_padding_changes_nothing_in_float32(name):
+    make, n = CASES[name]
+    mixer, x = build(make, DIM, HEADS), tokens(n)
+    run = lambda mask: eqx.filter_jit(lambda m, x: outer(m, x, mask)[0][1])(mixer, x)  # noqa: E731
+    assert relative_error(run(np.arange(LONG) < n), run(None)) < 2e-6
+
+
+def test_the_mixtures_of_linformer_leave_padding_out(float64):
+    """It is built for one n: columns of E and F that belong to padding drop out."""
+    mixer, x = build(partial(mttt.Linformer, tokens=LONG, rank=3), DIM, HEADS), tokens(7)
+    short = eqx.tree_at(
+        lambda m: (m.keys.weight, m.values.weight), mixer, (mixer.keys.weight[:, :7], mixer.values.weight[:, :7])
+    )
+    mask = np.arange(LONG) < 7
+    padded = mixer(pad(x, mask), mask=jnp.asarray(mask)).tokens
+    assert relative_error(padded[:7], short(x).tokens) < 1e-12
+
+
+@pytest.mark.parametrize("name", MIXERS)
+def test_an_input_without_any_real_token_is_finite(name):
+    """A batch may be filled up with such inputs."""
+    mixer, x = build(maker(name, LONG), DIM, HEADS), tokens(LONG)
+
+    @eqx.filter_jit
+    @eqx.filter_grad
+    def gradient(variables):
+        mixer, x = variables
+        return jnp.sum(mixer(x, mask=jnp.zeros(LONG, bool)).tokens ** 2) + 0.0
+
+    assert all(bool(jnp.all(a == 0)) for a in jax.tree.leaves(gradient((mixer, x))))
+
+
+def test_what_may_mix_tokens_takes_no_mask():
+    x, mask = tokens(), jnp.ones(7, bool)
+    with pytest.raises(ValueError, match=r"Stranger may mix tokens.*Make it a TokenwiseLearner"):
+        build(partial(mttt.TTT, learner=Stranger), DIM, HEADS)(x, mask=mask)
+    with pytest.raises(ValueError, match=r"Denoising sees all tokens at once.*Make it a TokenwiseTask"):
+        build(ttt(task="own"), DIM, HEADS)(x, mask=mask)
+
+
+def test_a_model_with_a_mask_is_the_model_of_the_short_input(float64):
+    """Through blocks and the final mean."""
+
+    def draw(key):
+        return mttt.Stack(DIM, 2, HEADS, mixer=ttt(batching="mini", steps=2), key=key)
+
+    model, x = eqx.filter_jit(draw)(jax.random.key(0)), tokens(7)
+    mask = np.arange(LONG) < 7
+
+    def run(rows, mask):
+        out, losses = model(rows, mask=mask, key=jax.random.key(1), trace=True)
+        return mttt.mean_of_real(out, mask), losses
+
+    padded = jnp.zeros((LONG, DIM)).at[:7].set(x)
+    assert relative_error(run(padded, jnp.asarray(mask)), run(x, None)) < 1e-10
