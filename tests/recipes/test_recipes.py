@@ -8,8 +8,9 @@ from PIL import Image
 
 from mttt.cli import train
 from mttt.cli.arguments import UsageError
-from mttt.data import DataSet, View
-from mttt.data.augment import (
+from mttt.data import DataSet
+from mttt.data.pictures import PictureView
+from mttt.data.pictures.augment import (
     CentreCrop,
     InceptionCrop,
     RandAugment,
@@ -22,13 +23,17 @@ from mttt.recipes import MIXERS, PRESETS, UNIONS, decode, differences, encode
 from mttt.recipes.data import Augment, Folder, Tar
 
 
+def check(recipe, data):
+    recipe.check(data.spec, len(data.train))
+
+
 @pytest.mark.parametrize("mixer", MIXERS)
 def test_every_mixer_of_the_command_line_builds_and_survives_json(mixer):
     _, arguments = train.parse(["digits", "--model.mixer", mixer, "--model.size", "micro-s", "--seed", "3"])
     recipe = arguments.recipe
     assert type(recipe.model.mixer) is MIXERS[mixer]
     assert decode(json.loads(json.dumps(encode(recipe)))) == recipe
-    recipe.check(recipe.data.load())
+    check(recipe, recipe.data.load())
 
 
 @pytest.mark.parametrize("optimizer", UNIONS["model.mixer.optimizer"])
@@ -37,7 +42,7 @@ def test_every_inner_optimizer_of_the_command_line_builds(optimizer, batching):
     words = f"--model.mixer.optimizer {optimizer} --model.mixer.batching {batching} --model.mixer.steps 3"
     recipe = train.parse(["--model.mixer", "mttt-mlp", *words.split()])[1].recipe
     assert decode(encode(recipe)) == recipe
-    recipe.check(recipe.data.load())
+    check(recipe, recipe.data.load())
 
 
 def test_recipes_that_do_not_fit_are_refused():
@@ -76,13 +81,13 @@ def test_presets_can_run(preset):
     recipe = PRESETS[preset].recipe
     assert decode(json.loads(json.dumps(encode(recipe)))) == recipe
     if preset == "digits":
-        recipe.check(recipe.data.load())
+        check(recipe, recipe.data.load())
         return
-    view = View(Many(), (), SHAPES.get(preset, (224, 224, 3)))
+    view = PictureView(Many(), (), SHAPES.get(preset, (224, 224, 3)))
     data = DataSet(view, view, tuple(map(str, range(1000 if "imagenet" in preset else 10))), "test")
-    recipe.check(data)
+    check(recipe, data)
     if "imagenet" in preset:  # the paper's: 90 epochs, 10,000 steps of warm-up
-        plan = recipe.plan(data)
+        plan = recipe.plan(len(data.train))
         assert plan.steps == 112_602
         assert round(recipe.optimizer.warmup * plan.steps) == 10_000
 
@@ -119,5 +124,5 @@ def test_loading_makes_views(tmp_path):
     data = Folder(path=str(tmp_path), size=28, holdout=0.2).load()
     assert (len(data.train), len(data.evaluation), data.classes) == (16, 4, ("a", "b"))
     assert data.evaluation.transforms == (ResizeShortSide(32), CentreCrop(28))
-    assert data.image_shape == data.evaluation.example(0, np.random.default_rng(0)).image.shape == (28, 28, 3)
-    assert Folder(path=str(tmp_path), size=28, gray=True).load().image_shape == (28, 28, 1)
+    assert data.spec.inputs.shape == data.evaluation.example(0, np.random.default_rng(0)).inputs.shape == (28, 28, 3)
+    assert Folder(path=str(tmp_path), size=28, gray=True).load().spec.inputs.shape == (28, 28, 1)

@@ -15,10 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from mttt.cli.arguments import UsageError, check_file, refusing, unknown
-from mttt.data import find_data
-from mttt.data.contact import contact_sheet
-from mttt.data.inspect import Progress as Say, Report, inspect
-from mttt.data.splits import Found
+from mttt.data.pictures import find_data
+from mttt.data.pictures.contact import contact_sheet
+from mttt.data.pictures.inspect import Progress as Say, Report, inspect
+from mttt.data.pictures.splits import Found
 from mttt.runs import whole, write_json
 
 KINDS = {"inspect": "what is at a path: classes, counts, sizes, problems, and a sheet of pictures"}

@@ -5,12 +5,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from mttt.data import (
-    BadData,
-    DataSet,
-    OnError,
+from mttt.data import BadData, DataSet, OnError
+from mttt.data.pictures import (
+    PictureView,
     Splits,
-    View,
     detect,
     find_fashion_mnist,
     load_cifar,
@@ -21,7 +19,7 @@ from mttt.data import (
     load_tar,
     split_training,
 )
-from mttt.data.augment import (
+from mttt.data.pictures.augment import (
     CentreCrop,
     InceptionCrop,
     RandAugment,
@@ -83,8 +81,8 @@ def _data_set(
         fit = (ResizeShortSide(_margin(side)), CentreCrop(side))
         shape = (side, side, channels or 3)
     return DataSet(
-        View(splits.train, augment.build(side, fit), shape, on_error),
-        View(splits.evaluation, fit, shape, on_error),
+        PictureView(splits.train, augment.build(side, fit), shape, on_error),
+        PictureView(splits.evaluation, fit, shape, on_error),
         splits.classes,
         splits.evaluation_name,
         splits.ignored,
