@@ -20,7 +20,8 @@ from mttt.data.pictures.augment import (
     ResizeShortSide,
 )
 from mttt.recipes import MIXERS, PRESETS, UNIONS, decode, differences, encode
-from mttt.recipes.data import Augment, Folder, Tar
+from mttt.recipes.augment import AugmentRecipe
+from mttt.recipes.data import FolderRecipe, TarRecipe
 
 
 def check(recipe, data):
@@ -96,16 +97,16 @@ def test_augmentation_of_the_presets():
     patches, pixels = (PRESETS[f"imagenet-{kind}"].recipe.data for kind in ("patches", "pixels"))
     assert patches.augment.build(224, ()) == (InceptionCrop(224), RandomFlip(), RandAugment(2, 10))
     assert pixels.augment.build(224, ()) == (InceptionCrop(224),)
-    assert Augment(crop="pad").build(32, ()) == (RandomCrop(32, padding=4),)
-    assert Augment().build(64, (Resize(64),)) == (Resize(64),)
+    assert AugmentRecipe(crop="pad").build(32, ()) == (RandomCrop(32, padding=4),)
+    assert AugmentRecipe().build(64, (Resize(64),)) == (Resize(64),)
 
 
 def test_pictures_stay_the_same_in_another_kind_of_file():
     recipe = train.parse(["imagenet-patches", "--data", "tar", "--data.path", "x", "--data.size", "160"])[1].recipe
     expected = PRESETS["imagenet-patches"].recipe.data
-    assert (type(recipe.data), recipe.data.path, recipe.data.size) == (Tar, "x", 160)
+    assert (type(recipe.data), recipe.data.path, recipe.data.size) == (TarRecipe, "x", 160)
     assert recipe.data.augment == expected.augment
-    assert train.parse(["digits", "--data", "folder"])[1].recipe.data == Folder()
+    assert train.parse(["digits", "--data", "folder"])[1].recipe.data == FolderRecipe()
     for words in (
         ["--data", "folder"],
         ["--data", "parquet", "--run", "nowhere"],
@@ -121,8 +122,8 @@ def test_loading_makes_views(tmp_path):
         (tmp_path / name).mkdir()
         for number in range(10):
             Image.new("RGB", (50, 40), (25 * number, 0, 0)).save(tmp_path / name / f"{number}.png")
-    data = Folder(path=str(tmp_path), size=28, holdout=0.2).load()
+    data = FolderRecipe(path=str(tmp_path), size=28, holdout=0.2).load()
     assert (len(data.train), len(data.evaluation), data.classes) == (16, 4, ("a", "b"))
     assert data.evaluation.transforms == (ResizeShortSide(32), CentreCrop(28))
     assert data.spec.inputs.shape == data.evaluation.example(0, np.random.default_rng(0)).inputs.shape == (28, 28, 3)
-    assert Folder(path=str(tmp_path), size=28, gray=True).load().spec.inputs.shape == (28, 28, 1)
+    assert FolderRecipe(path=str(tmp_path), size=28, gray=True).load().spec.inputs.shape == (28, 28, 1)

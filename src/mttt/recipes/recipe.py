@@ -26,7 +26,7 @@ from mttt.models.embed import grid
 from mttt.nn.dense import lecun_normal, xavier_uniform
 from mttt.outer import Plan, outer_optimizer, schedule
 from mttt.recipes.check import fraction, not_negative, positive
-from mttt.recipes.data import Data, Digits
+from mttt.recipes.data import DataRecipe, DigitsRecipe
 from mttt.recipes.mixers import MTTTMLP, Mixer
 
 SIZES: dict[str, Size] = {
@@ -116,7 +116,7 @@ class OuterAdam:
 class Recipe:
     """Everything that decides a training."""
 
-    data: Data = field(default_factory=Digits)
+    data: DataRecipe = field(default_factory=DigitsRecipe)
     """what to learn from"""
     model: Model = field(default_factory=Model)
     """what learns"""

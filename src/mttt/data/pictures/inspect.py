@@ -37,7 +37,7 @@ class Range(NamedTuple):
 
 
 @dataclass
-class Report:
+class Inspection:
     """What was found in a data set."""
 
     where: str
@@ -80,12 +80,12 @@ def _plain(value: Any) -> Any:
     return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-def inspect(found: Found, where: str, *, check: int | None = 2000, progress: Progress = lambda *_: None) -> Report:
+def inspect(found: Found, where: str, *, check: int | None = 2000, progress: Progress = lambda *_: None) -> Inspection:
     """Count everything, decode at most `check` images spread evenly (None: all), and look for duplicates."""
     counts = {
         part: np.bincount(source.labels, minlength=len(found.classes)).tolist() for part, source in found.parts.items()
     }
-    report = Report(
+    seen = Inspection(
         where,
         found.kind,
         found.classes,
@@ -97,11 +97,9 @@ def inspect(found: Found, where: str, *, check: int | None = 2000, progress: Pro
         sum(map(len, found.parts.values())),
     )
     check = check if found.native_shape is None else None  # images of one shape are in memory already
-    _check_images(report, list(found.parts.values()), check, progress)
-    report.duplicates = find_duplicates(
-        found, check, lambda done, total: progress("looking for duplicates", done, total)
-    )
-    return report
+    _check_images(seen, list(found.parts.values()), check, progress)
+    seen.duplicates = find_duplicates(found, check, lambda done, total: progress("looking for duplicates", done, total))
+    return seen
 
 
 def _notes(classes: tuple[str, ...], counts: dict[str, list[int]]) -> list[str]:
@@ -124,11 +122,11 @@ def _some(names: list[str], limit: int = 5) -> str:
     return ", ".join(names[:limit]) + (", …" if len(names) > limit else "")
 
 
-def _check_images(report: Report, sources: list[PictureSource], check: int | None, progress: Progress) -> None:
+def _check_images(seen: Inspection, sources: list[PictureSource], check: int | None, progress: Progress) -> None:
     places = [(source, index) for source in sources for index in range(len(source))] if check is None else None
     if places is None:
         ends = np.cumsum([len(source) for source in sources])
-        chosen = spread(report.images, check)
+        chosen = spread(seen.images, check)
         owners = np.searchsorted(ends, chosen, side="right")
         places = [
             (sources[owner], place - int(ends[owner - 1] if owner else 0))
@@ -147,22 +145,22 @@ def _check_images(report: Report, sources: list[PictureSource], check: int | Non
                 modes[image.mode] += 1
                 formats[image.format or "array"] += 1
                 if image.format and (odd := _misnamed(name, image.format)):
-                    report.odd.append(Finding(name, odd))
-                report.rotated += _turned(image)
+                    seen.odd.append(Finding(name, odd))
+                seen.rotated += _turned(image)
                 image.draft(None, (1, 1))  # a JPEG is read to its end, but most of the arithmetic is left out
                 in_channels(upright(image), 3)
             except BadExample as error:
-                report.bad.append(Finding(name, error.reason))
+                seen.bad.append(Finding(name, error.reason))
             except Unusable as error:
-                report.bad.append(Finding(name, str(error)))
+                seen.bad.append(Finding(name, str(error)))
             except Exception as error:  # broken bytes make Pillow raise nearly anything
-                report.bad.append(Finding(name, f"cannot be decoded: {error}"))
-        report.odd += [Finding(name, str(warning.message)) for warning in said]
-    report.checked, report.modes, report.formats = len(places), dict(modes.most_common()), dict(formats.most_common())
+                seen.bad.append(Finding(name, f"cannot be decoded: {error}"))
+        seen.odd += [Finding(name, str(warning.message)) for warning in said]
+    seen.checked, seen.modes, seen.formats = len(places), dict(modes.most_common()), dict(formats.most_common())
     if sizes:
-        report.width, report.height = (_range([size[axis] for size, _ in sizes]) for axis in (0, 1))
+        seen.width, seen.height = (_range([size[axis] for size, _ in sizes]) for axis in (0, 1))
         sizes.sort(key=lambda one: one[0][0] * one[0][1])
-        report.smallest, report.largest = (Finding(name, f"{w}×{h}") for (w, h), name in (sizes[0], sizes[-1]))
+        seen.smallest, seen.largest = (Finding(name, f"{w}×{h}") for (w, h), name in (sizes[0], sizes[-1]))
 
 
 def _range(numbers: list[int]) -> Range:
