@@ -9,14 +9,11 @@ from PIL import Image
 
 from data.pictures import making
 from mttt.data import BadData, BadExample, Source
-from mttt.data.names import Names, printable
 from mttt.data.pictures import Item, cifar, detect, load_digits, open_data
 from mttt.data.pictures.arrays import Arrays
 from mttt.data.pictures.cifar import Layout
 from mttt.data.pictures.labels import encode
 from mttt.data.pictures.picture import open_picture
-from mttt.data.source import Subset, hold_out
-from mttt.data.splits import split_called, split_in
 
 SMALL = {
     10: Layout(tuple(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin", "batches.meta.txt", 1, 20, 10),
@@ -122,29 +119,9 @@ def numbered(count, classes=3):
     return Arrays(images, (np.arange(count) % classes).astype(np.int32), ("a", "b"))
 
 
-def test_holding_out_is_stratified_and_seeded():
-    source = numbered(90)
-    train, held = hold_out(source, 0.2, seed=1)
-    assert np.bincount(held.labels).tolist() == [6, 6, 6]
-    assert sorted([*train.indices, *held.indices]) == list(range(90))
-    assert (hold_out(source, 0.2, seed=1)[1].indices == held.indices).all()
-    assert (hold_out(source, 0.2, seed=2)[1].indices != held.indices).any()
-    assert Subset(held, np.array([2])).name(0) == source.name(int(held.indices[2]))
-    for fraction in (0.0, 1.0, -0.1, 1.5):
-        with pytest.raises(ValueError, match=r"between 0 and 1"):
-            hold_out(source, fraction)
-    with pytest.raises(ValueError, match=r"leaves none to evaluate on"):
-        hold_out(source, 0.01)
-
-
 def test_arrays_are_called_by_their_file():
     assert [numbered(6).name(i) for i in (0, 2, 3)] == ["a image 0", "a image 2", "b image 0"]
     assert making.pixels(Arrays(np.zeros((1, 2, 4, 3), np.uint8), np.zeros(1, np.int32)), 0).shape == (2, 4, 3)
-
-
-def test_a_bad_image_survives_the_way_from_a_worker():
-    error = pickle.loads(pickle.dumps(BadExample("cat/3.jpg", "is empty")))
-    assert (error.name, error.reason, str(error)) == ("cat/3.jpg", "is empty", "cat/3.jpg: is empty")
 
 
 @pytest.mark.parametrize(
@@ -164,15 +141,6 @@ def test_what_is_no_image_is_refused_by_name(data, reason):
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF", "PPM"])
 def test_formats_are_opened(kind):
     assert open_picture(io.BytesIO(making.picture(kind=kind)), "x").format == kind
-
-
-def test_names_are_kept_whole():
-    names = ["a", "", "grün/ß.jpg", "bad\udcff.jpg"]
-    kept = Names(names)
-    assert [kept[i] for i in range(len(kept))] == names
-    assert [printable(name) for name in (names[2], names[3], "a\x1b[2J\n")] == ["grün/ß.jpg", "bad�.jpg", "a�[2J�"]
-    with pytest.raises(IndexError):
-        kept[4]
 
 
 def test_labels_are_numbered():
@@ -197,18 +165,6 @@ def test_labels_are_numbered():
 def test_labels_out_of_range_are_refused(raw, names, reason):
     with pytest.raises(BadData, match=reason):
         encode(raw, names)
-
-
-def test_splits_are_known_by_their_names():
-    assert [split_called(name) for name in ("Train", "VAL", "valid", "test", "cat")] == [
-        "train",
-        "validation",
-        "validation",
-        "test",
-        None,
-    ]
-    files = ("train-00000-of-00005.parquet", "imagenet1k-validation-17.tar", "my_test.parquet", "trains-1.tar", "a.tar")
-    assert [split_in(name) for name in files] == ["train", "validation", "test", None, None]
 
 
 def test_what_cannot_be_read_says_what_was_looked_for(tmp_path):
