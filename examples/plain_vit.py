@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from mttt.data import evaluation_batches, training_batches
+from mttt.data import EvaluationBatches, training_batches
 from mttt.models import MICRO_M
 from mttt.models.embed import SinCosPositions
 from mttt.recipes import PRESETS
@@ -70,9 +70,9 @@ def main(preset="digits", path=None):
     """Train and test."""
     recipe = PRESETS[preset].recipe
     data = (recipe.data if path is None else dataclasses.replace(recipe.data, path=path)).load()
-    steps = recipe.plan(data).steps if preset != "digits" else 30
+    steps = recipe.plan(len(data.train)).steps if preset != "digits" else 30
     patch = recipe.model.patch if preset != "digits" else 2
-    model = PlainViT(data.image_shape, len(data.classes), patch, key=jax.random.key(0))
+    model = PlainViT(data.spec.inputs.shape, len(data.classes), patch, key=jax.random.key(0))
     rate = optax.warmup_cosine_decay_schedule(0.0, recipe.optimizer.rate, round(0.1 * steps), steps)
     optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(rate, weight_decay=0.1))
     state = optimizer.init(eqx.filter(model, eqx.is_inexact_array))
@@ -83,7 +83,7 @@ def main(preset="digits", path=None):
     @eqx.filter_jit
     def step(model, state, batch):
         def loss(model):
-            return optax.softmax_cross_entropy_with_integer_labels(logits(model, batch.images), batch.labels).mean()
+            return optax.softmax_cross_entropy_with_integer_labels(logits(model, batch.inputs), batch.labels).mean()
 
         value, grads = eqx.filter_value_and_grad(loss)(model)
         updates, state = optimizer.update(grads, state, eqx.filter(model, eqx.is_inexact_array))
@@ -94,10 +94,10 @@ def main(preset="digits", path=None):
         model, state, value = step(model, state, next(batches))
         if number % 100 == 0 or number == steps:
             print(f"step {number}/{steps}  loss {value:.4f}", flush=True)
-    classify = eqx.filter_jit(lambda model, batch: jnp.argmax(logits(model, batch.images), axis=1))
+    classify = eqx.filter_jit(lambda model, batch: jnp.argmax(logits(model, batch.inputs), axis=1))
     right = sum(
         float(np.sum((np.asarray(classify(model, batch)) == batch.labels) * batch.weights))
-        for batch in evaluation_batches(data.evaluation, 500)
+        for batch in EvaluationBatches(data.evaluation, 500)
     )
     print(f"plain ViT: accuracy {right / len(data.evaluation):.2%} on {len(data.evaluation)} test images")
 

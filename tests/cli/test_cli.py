@@ -8,7 +8,7 @@ from PIL import Image
 
 from cli.harness import TINY, mttt
 from mttt.cli import train
-from mttt.data import load_digits
+from mttt.data.pictures import load_digits
 from mttt.recipes import MIXERS, PRESETS
 from mttt.version import __version__
 

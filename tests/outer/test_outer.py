@@ -11,7 +11,8 @@ import pytest
 
 import mttt
 from catalogue import relative_error, shake, ttt
-from mttt.data import Batch, View, evaluation_batches, load_digits
+from mttt.data import Batch, EvaluationBatches
+from mttt.data.pictures import PictureView, load_digits
 from mttt.nn import kernels, trainable
 from mttt.outer import State, WrongNumbers, evaluate, outer_optimizer, schedule, score, self_check, train_step
 from mttt.outer.state import NEVER
@@ -105,7 +106,7 @@ def test_a_step_is_the_gradient_of_the_mean_loss(model):
     data = batch()
 
     def loss(model):
-        images = jnp.asarray(data.images, jnp.float32) / 127.5 - 1
+        images = jnp.asarray(data.inputs, jnp.float32) / 127.5 - 1
         log_p = jax.nn.log_softmax(jax.vmap(model)(images))
         return -jnp.mean(log_p[jnp.arange(12), data.labels])
 
@@ -153,8 +154,8 @@ def test_a_step_that_is_not_finite_is_remembered(model):
 
 
 def test_evaluation_does_not_depend_on_the_batches(model):
-    test = View(load_digits().evaluation, (), (8, 8, 1))
-    results = [evaluate(model, evaluation_batches(test, size)) for size in (360, 77)]
+    test = PictureView(load_digits().evaluation, (), (8, 8, 1))
+    results = [evaluate(model, EvaluationBatches(test, size)) for size in (360, 77)]
     assert results[0].accuracy == results[1].accuracy
     assert results[0].images == 360
     assert results[0].loss == pytest.approx(results[1].loss, rel=1e-5)

@@ -8,8 +8,9 @@ from PIL import Image
 
 from mttt.cli import train
 from mttt.cli.arguments import UsageError
-from mttt.data import DataSet, View
-from mttt.data.augment import (
+from mttt.data import DataSet
+from mttt.data.pictures import PictureView
+from mttt.data.pictures.augment import (
     CentreCrop,
     InceptionCrop,
     RandAugment,
@@ -19,7 +20,12 @@ from mttt.data.augment import (
     ResizeShortSide,
 )
 from mttt.recipes import MIXERS, PRESETS, UNIONS, decode, differences, encode
-from mttt.recipes.data import Augment, Folder, Tar
+from mttt.recipes.augment import AugmentRecipe
+from mttt.recipes.data import FolderRecipe, TarRecipe
+
+
+def check(recipe, data):
+    recipe.check(data.spec, len(data.train))
 
 
 @pytest.mark.parametrize("mixer", MIXERS)
@@ -28,7 +34,7 @@ def test_every_mixer_of_the_command_line_builds_and_survives_json(mixer):
     recipe = arguments.recipe
     assert type(recipe.model.mixer) is MIXERS[mixer]
     assert decode(json.loads(json.dumps(encode(recipe)))) == recipe
-    recipe.check(recipe.data.load())
+    check(recipe, recipe.data.load())
 
 
 @pytest.mark.parametrize("optimizer", UNIONS["model.mixer.optimizer"])
@@ -37,7 +43,7 @@ def test_every_inner_optimizer_of_the_command_line_builds(optimizer, batching):
     words = f"--model.mixer.optimizer {optimizer} --model.mixer.batching {batching} --model.mixer.steps 3"
     recipe = train.parse(["--model.mixer", "mttt-mlp", *words.split()])[1].recipe
     assert decode(encode(recipe)) == recipe
-    recipe.check(recipe.data.load())
+    check(recipe, recipe.data.load())
 
 
 def test_recipes_that_do_not_fit_are_refused():
@@ -76,13 +82,13 @@ def test_presets_can_run(preset):
     recipe = PRESETS[preset].recipe
     assert decode(json.loads(json.dumps(encode(recipe)))) == recipe
     if preset == "digits":
-        recipe.check(recipe.data.load())
+        check(recipe, recipe.data.load())
         return
-    view = View(Many(), (), SHAPES.get(preset, (224, 224, 3)))
+    view = PictureView(Many(), (), SHAPES.get(preset, (224, 224, 3)))
     data = DataSet(view, view, tuple(map(str, range(1000 if "imagenet" in preset else 10))), "test")
-    recipe.check(data)
+    check(recipe, data)
     if "imagenet" in preset:  # the paper's: 90 epochs, 10,000 steps of warm-up
-        plan = recipe.plan(data)
+        plan = recipe.plan(len(data.train))
         assert plan.steps == 112_602
         assert round(recipe.optimizer.warmup * plan.steps) == 10_000
 
@@ -91,16 +97,16 @@ def test_augmentation_of_the_presets():
     patches, pixels = (PRESETS[f"imagenet-{kind}"].recipe.data for kind in ("patches", "pixels"))
     assert patches.augment.build(224, ()) == (InceptionCrop(224), RandomFlip(), RandAugment(2, 10))
     assert pixels.augment.build(224, ()) == (InceptionCrop(224),)
-    assert Augment(crop="pad").build(32, ()) == (RandomCrop(32, padding=4),)
-    assert Augment().build(64, (Resize(64),)) == (Resize(64),)
+    assert AugmentRecipe(crop="pad").build(32, ()) == (RandomCrop(32, padding=4),)
+    assert AugmentRecipe().build(64, (Resize(64),)) == (Resize(64),)
 
 
 def test_pictures_stay_the_same_in_another_kind_of_file():
     recipe = train.parse(["imagenet-patches", "--data", "tar", "--data.path", "x", "--data.size", "160"])[1].recipe
     expected = PRESETS["imagenet-patches"].recipe.data
-    assert (type(recipe.data), recipe.data.path, recipe.data.size) == (Tar, "x", 160)
+    assert (type(recipe.data), recipe.data.path, recipe.data.size) == (TarRecipe, "x", 160)
     assert recipe.data.augment == expected.augment
-    assert train.parse(["digits", "--data", "folder"])[1].recipe.data == Folder()
+    assert train.parse(["digits", "--data", "folder"])[1].recipe.data == FolderRecipe()
     for words in (
         ["--data", "folder"],
         ["--data", "parquet", "--run", "nowhere"],
@@ -116,8 +122,8 @@ def test_loading_makes_views(tmp_path):
         (tmp_path / name).mkdir()
         for number in range(10):
             Image.new("RGB", (50, 40), (25 * number, 0, 0)).save(tmp_path / name / f"{number}.png")
-    data = Folder(path=str(tmp_path), size=28, holdout=0.2).load()
+    data = FolderRecipe(path=str(tmp_path), size=28, holdout=0.2).load()
     assert (len(data.train), len(data.evaluation), data.classes) == (16, 4, ("a", "b"))
     assert data.evaluation.transforms == (ResizeShortSide(32), CentreCrop(28))
-    assert data.image_shape == data.evaluation.example(0, np.random.default_rng(0)).image.shape == (28, 28, 3)
-    assert Folder(path=str(tmp_path), size=28, gray=True).load().image_shape == (28, 28, 1)
+    assert data.spec.inputs.shape == data.evaluation.example(0, np.random.default_rng(0)).inputs.shape == (28, 28, 3)
+    assert FolderRecipe(path=str(tmp_path), size=28, gray=True).load().spec.inputs.shape == (28, 28, 1)

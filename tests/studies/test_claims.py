@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import jax
+import numpy as np
 import pytest
 
-from mttt.data import described
+from mttt.data import Spec
 from mttt.recipes import encode
 from mttt.studies import ALL_ROWS, SCALES, STUDIES, figure1, table1, table3
 from mttt.studies.claims import Evidence, claims
@@ -137,19 +139,11 @@ def _without_the_layer(recipe):
 
 @pytest.mark.parametrize("row", [row for row in ALL_ROWS if row is not table3.ATTENTION], ids=lambda row: row.name)
 def test_the_papers_scale_is_the_papers(row):
-    part = {"images": 1_281_167, "names_and_labels": ""}
-    data = described(
-        {
-            "classes": [f"class {number}" for number in range(1000)],
-            "image_shape": [224, 224, 3],
-            "evaluation_name": "validation",
-            "train": part,
-            "evaluation": part | {"images": 50_000},
-        }
-    )
+    inputs = jax.ShapeDtypeStruct((224, 224, 3), np.uint8)
+    spec = Spec(inputs, tuple(f"class {number}" for number in range(1000)))
     recipe = SCALES["paper"].recipe(row, seed=1, path="imagenet")
-    recipe.check(data)
-    assert recipe.plan(data).steps == 112_602
+    recipe.check(spec, 1_281_167)
+    assert recipe.plan(1_281_167).steps == 112_602
     assert (recipe.batch_size, recipe.epochs, recipe.model.head, recipe.data.path) == (1024, 90.0, "tanh", "imagenet")
 
 

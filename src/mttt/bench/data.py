@@ -7,25 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from mttt.bench.measure import machine
-from mttt.data import Batches, View, find_data, load_digits, training_batches
-from mttt.data.augment import InceptionCrop, RandAugment, RandomFlip
+from mttt.data import Batches, training_batches
+from mttt.data.pictures import PictureView, find_data, load_digits
+from mttt.data.pictures.augment import InceptionCrop, RandAugment, RandomFlip
 
 SIZE = 224
 SECONDS = 2.0  # of each measurement
 
 
-def pictures_view(path: Path) -> View:
+def pictures_view(path: Path) -> PictureView:
     """The pictures at `path` as the paper's recipe for patches trains on them."""
-    return View(find_data(path).train, (InceptionCrop(SIZE), RandomFlip(), RandAugment(2, 10)), (SIZE, SIZE, 3))
+    return PictureView(find_data(path).train, (InceptionCrop(SIZE), RandomFlip(), RandAugment(2, 10)), (SIZE, SIZE, 3))
 
 
-def digits_view() -> View:
+def digits_view() -> PictureView:
     """The digits that ship with the package, as they are."""
-    return View(load_digits().train, (), (8, 8, 1))
+    return PictureView(load_digits().train, (), (8, 8, 1))
 
 
 def data_bench(
-    view: View,
+    view: PictureView,
     *,
     workers: tuple[int, ...] = (1, 2),
     repeats: int = 7,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mttt.recipes import DEFAULT, PRESETS, UNIONS, Recipe
-from mttt.recipes.data import Pictures
+from mttt.recipes.data import PicturesRecipe
 
 
 class UsageError(Exception):
@@ -95,14 +95,14 @@ def take_kinds(recipe: Recipe, words: list[str]) -> tuple[Recipe, list[str]]:
     for path in sorted(chosen, key=len):  # a mixer before its optimizer
         kind = UNIONS[path][chosen[path]]
         # Pictures in another kind of file are still the same pictures.
-        part = kind.like(recipe.data) if path == "data" and issubclass(kind, Pictures) else kind()
+        part = kind.like(recipe.data) if path == "data" and issubclass(kind, PicturesRecipe) else kind()
         recipe = _replace(recipe, str(path).split("."), part)
     return recipe, rest
 
 
 def _replace(part: Any, names: list[str], value: Any) -> Any:
     if not hasattr(part, names[0]):
-        raise UsageError(f"a {type(part).__name__} has no {names[0]}")
+        raise UsageError(f"a {type(part).__name__.removesuffix('Recipe')} has no {names[0]}")
     if len(names) > 1:
         value = _replace(getattr(part, names[0]), names[1:], value)
     return dataclasses.replace(part, **{names[0]: value})

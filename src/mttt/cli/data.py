@@ -15,10 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from mttt.cli.arguments import UsageError, check_file, refusing, unknown
-from mttt.data import find_data
-from mttt.data.contact import contact_sheet
-from mttt.data.inspect import Progress as Say, Report, inspect
-from mttt.data.splits import Found
+from mttt.data.pictures import find_data
+from mttt.data.pictures.contact import contact_sheet
+from mttt.data.pictures.inspect import Inspection, Progress as Say, inspect
+from mttt.data.pictures.splits import Found
 from mttt.runs import whole, write_json
 
 KINDS = {"inspect": "what is at a path: classes, counts, sizes, problems, and a sheet of pictures"}
@@ -64,11 +64,11 @@ def main(words: list[str], console: Console) -> int:
         found = find_data(arguments.path)
     check = None if arguments.check == "all" else arguments.check
     with _progress(console) as say:
-        report = inspect(found, str(arguments.path), check=check, progress=say)
-    _print(report, console)
+        seen = inspect(found, str(arguments.path), check=check, progress=say)
+    _print(seen, console)
     _draw(arguments, found, console)
     if arguments.json is not None:
-        write_json(arguments.json, report.json())
+        write_json(arguments.json, seen.json())
         _say(console, f"Everything found: {arguments.json}")
     return 0
 
@@ -107,41 +107,39 @@ def _say(console: Console, words: str) -> None:
     console.print(words, highlight=False, soft_wrap=True, markup=False)
 
 
-def _print(report: Report, console: Console) -> None:
-    shape = "" if report.native_shape is None else f", all {'×'.join(map(str, report.native_shape))}"
-    _say(
-        console, f"{report.where}: {NAMES[report.kind]}, {len(report.classes)} classes, {report.images} images{shape}\n"
-    )
-    console.print(_classes(report))
-    left_out = report.images - report.checked
+def _print(seen: Inspection, console: Console) -> None:
+    shape = "" if seen.native_shape is None else f", all {'×'.join(map(str, seen.native_shape))}"
+    _say(console, f"{seen.where}: {NAMES[seen.kind]}, {len(seen.classes)} classes, {seen.images} images{shape}\n")
+    console.print(_classes(seen))
+    left_out = seen.images - seen.checked
     console.print()
     _say(
         console,
         "Checked all images"
         if not left_out
-        else f"Checked {report.checked} of {report.images} images, evenly spread (--check all checks all)",
+        else f"Checked {seen.checked} of {seen.images} images, evenly spread (--check all checks all)",
     )
     table = Table(box=None, padding=(0, 2, 0, 2), show_header=False)
-    for name, value in _facts(report):
+    for name, value in _facts(seen):
         table.add_row(name, escape(value))
     console.print(table)
-    _findings(report, console)
+    _findings(seen, console)
 
 
-def _classes(report: Report) -> Table:
+def _classes(seen: Inspection) -> Table:
     """Images of each class; of many classes only the largest and the smallest."""
     table = Table(box=None, padding=(0, 2, 0, 2))
     table.add_column("class")
-    for part in report.counts:
+    for part in seen.counts:
         table.add_column(part, justify="right")
-    columns = list(report.counts.values())
+    columns = list(seen.counts.values())
 
     def add(labels: list[int]) -> None:
         for label in labels:
-            table.add_row(escape(report.classes[label]), *(f"{column[label]:,}" for column in columns))
+            table.add_row(escape(seen.classes[label]), *(f"{column[label]:,}" for column in columns))
 
-    if len(report.classes) <= _CLASSES:
-        add(list(range(len(report.classes))))
+    if len(seen.classes) <= _CLASSES:
+        add(list(range(len(seen.classes))))
     else:
         order = np.argsort(-np.array(columns[0]), kind="stable").tolist()
         add(order[:5])
@@ -151,28 +149,28 @@ def _classes(report: Report) -> Table:
     return table
 
 
-def _facts(report: Report) -> Iterator[tuple[str, str]]:
-    for name, numbers in (("width", report.width), ("height", report.height)):
-        if numbers is not None and report.native_shape is None:
+def _facts(seen: Inspection) -> Iterator[tuple[str, str]]:
+    for name, numbers in (("width", seen.width), ("height", seen.height)):
+        if numbers is not None and seen.native_shape is None:
             yield name, f"{numbers.min} to {numbers.max}, median {numbers.median}"
-    for name, finding in (("smallest", report.smallest), ("largest", report.largest)):
-        if finding is not None and report.native_shape is None:
+    for name, finding in (("smallest", seen.smallest), ("largest", seen.largest)):
+        if finding is not None and seen.native_shape is None:
             yield name, f"{finding.reason} ({finding.name})"
-    yield "mode", ", ".join(f"{name} {number}" for name, number in report.modes.items())
-    yield "format", ", ".join(f"{name} {number}" for name, number in report.formats.items())
-    if report.rotated:
-        yield "EXIF", f"{report.rotated} stored turned (they are used upright)"
+    yield "mode", ", ".join(f"{name} {number}" for name, number in seen.modes.items())
+    yield "format", ", ".join(f"{name} {number}" for name, number in seen.formats.items())
+    if seen.rotated:
+        yield "EXIF", f"{seen.rotated} stored turned (they are used upright)"
 
 
-def _findings(report: Report, console: Console) -> None:
-    searched = report.duplicates
+def _findings(seen: Inspection, console: Console) -> None:
+    searched = seen.duplicates
     twice = (
-        "training and evaluation images with the same bytes" if len(report.counts) > 1 else "images with the same bytes"
+        "training and evaluation images with the same bytes" if len(seen.counts) > 1 else "images with the same bytes"
     )
     sections = [
-        ("Stands in the way of training", report.problems),
-        ("Cannot be decoded", [f"{finding.name}: {finding.reason}" for finding in report.bad]),
-        ("Can be used, but is odd", [f"{finding.name}: {finding.reason}" for finding in report.odd]),
+        ("Stands in the way of training", seen.problems),
+        ("Cannot be decoded", [f"{finding.name}: {finding.reason}" for finding in seen.bad]),
+        ("Can be used, but is odd", [f"{finding.name}: {finding.reason}" for finding in seen.odd]),
         (
             f"Pairs of {twice}",
             [
@@ -180,8 +178,8 @@ def _findings(report: Report, console: Console) -> None:
                 for pair in searched.pairs
             ],
         ),
-        ("Worth knowing", report.notes),
-        ("Not read", report.ignored),
+        ("Worth knowing", seen.notes),
+        ("Not read", seen.ignored),
     ]
     for title, lines in sections:
         if not lines:
@@ -195,7 +193,7 @@ def _findings(report: Report, console: Console) -> None:
     if not any(lines for _, lines in sections[:4]):
         _say(
             console,
-            "No problems found." if report.checked == report.images else "No problems found in what was checked.",
+            "No problems found." if seen.checked == seen.images else "No problems found in what was checked.",
         )
     if searched.searched == 0:
         _say(console, "Duplicates were not looked for: --check all does that.")

@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.table import Table
 
 from mttt.cli.arguments import UsageError, refusing
-from mttt.data import evaluation_batches
+from mttt.data import EvaluationBatches
 from mttt.inner import GradientDescent
 from mttt.mixers import has_inner_loop, with_inner_loop
 from mttt.outer import evaluate, self_check
-from mttt.recipes import load
+from mttt.recipes import load, load_data
 from mttt.runs import Run
 
 
@@ -39,7 +39,9 @@ def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
     arguments = tyro.cli(Arguments, args=words, prog="mttt evaluate")
     with refusing():
-        recipe, data, model = load(Run.open(arguments.run))
+        run = Run.open(arguments.run)
+        data = load_data(run)
+        recipe, spec, model = load(run)
     self_check()
     changes = arguments.steps is not None or arguments.rate is not None
     if changes and not has_inner_loop(model):
@@ -49,9 +51,9 @@ def main(words: list[str], console: Console) -> int:
     with refusing():
         optimizer = None if arguments.rate is None else GradientDescent(arguments.rate)
         model = with_inner_loop(model, steps=arguments.steps, optimizer=optimizer)
-        image = jax.ShapeDtypeStruct(data.image_shape, jnp.float32)
+        image = jax.ShapeDtypeStruct(spec.inputs.shape, jnp.float32)
         eqx.filter_eval_shape(lambda model, image: model(image), model, image)  # more mini-batches than tokens?
-    batches = evaluation_batches(data.evaluation, recipe.evaluation_batch_size)
+    batches = EvaluationBatches(data.evaluation, recipe.evaluation_batch_size)
     result = evaluate(model, batches, dtype=jnp.dtype(recipe.dtype))
     layers = result.per_layer()
     if not math.isfinite(result.loss):

@@ -43,7 +43,7 @@ def main(words: list[str] | None = None) -> None:
     logging.getLogger("absl").setLevel(logging.ERROR)  # Orbax remarks on options that we mean
     keep_memory()
     from mttt.cli.arguments import UsageError, unknown
-    from mttt.data import BadData, BadImage
+    from mttt.data import BadData, BadExample
     from mttt.outer import NotFinite, WrongNumbers
     from mttt.runs import RunError
 
@@ -55,7 +55,7 @@ def main(words: list[str] | None = None) -> None:
         sys.exit(importlib.import_module(f"mttt.cli.{words[0]}").main(words[1:], console))
     except (UsageError, RunError) as error:
         _fail(error, 2)
-    except (NotFinite, WrongNumbers, BadData, BadImage, OSError) as error:  # OSError: no permission, no space
+    except (NotFinite, WrongNumbers, BadData, BadExample, OSError) as error:  # OSError: no permission, no space
         _fail(error, 1)
     except KeyboardInterrupt:  # before there was anything to save
         sys.exit(130)

@@ -11,7 +11,7 @@ import tyro
 from rich.console import Console
 
 from mttt.cli.arguments import UsageError, refusing
-from mttt.data import load_picture, to_float
+from mttt.data.pictures import load_picture, to_float
 from mttt.outer import self_check
 from mttt.recipes import load
 from mttt.recipes.data import fit_picture
@@ -42,8 +42,8 @@ def main(words: list[str], console: Console) -> int:
     if arguments.top < 1:
         raise UsageError(f"top={arguments.top}: must be 1 or more")
     with refusing():
-        recipe, data, model = load(Run.open(arguments.run), images=False)
-        shape = data.image_shape
+        recipe, spec, model = load(Run.open(arguments.run))
+        shape = spec.inputs.shape
         fit = fit_picture(recipe.data, shape)
         pictures = [load_picture(path, fit, shape, invert=arguments.invert) for path in arguments.images]
     self_check()
@@ -52,7 +52,7 @@ def main(words: list[str], console: Console) -> int:
     for path, picture in zip(arguments.images, pictures, strict=True):
         probabilities = np.asarray(classify(picture))
         order = np.argsort(-probabilities)[: arguments.top]
-        answers.append({"image": str(path), "top": [[data.classes[i], float(probabilities[i])] for i in order]})
+        answers.append({"image": str(path), "top": [[spec.classes[i], float(probabilities[i])] for i in order]})
     if arguments.json:
         print(json.dumps(answers))
         return 0

@@ -24,7 +24,7 @@ from mttt.cli.arguments import (
     take_preset,
 )
 from mttt.cli.progress import progress
-from mttt.data import BadData, BadImage, DataSet, describe
+from mttt.data import BadData, BadExample, DataSet, describe
 from mttt.outer import Interrupted
 from mttt.recipes import (
     DEFAULT,
@@ -128,7 +128,7 @@ def main(words: list[str], console: Console) -> int:
         recipe = arguments.recipe
         not_negative(workers=arguments.workers or 0)
         data = recipe.data.load()
-        recipe.check(data)
+        recipe.check(data.spec, len(data.train))
     path = arguments.run or _default_path(preset or DEFAULT, recipe)
     run = open_or_create(path, recipe, data, console)
     if run.result is not None:
@@ -143,9 +143,9 @@ def main(words: list[str], console: Console) -> int:
         _say(console, f"Run: {path}  (stop with Ctrl-C; the same command goes on)")
         _say(console, _what_is_there(data))
         try:
-            with progress(console, recipe.plan(data).steps, data.evaluation_name) as observer:
+            with progress(console, recipe.plan(len(data.train)).steps, data.evaluation_name) as observer:
                 evaluation = launch(recipe, data, run, observer, workers=workers)
-        except BadImage as error:
+        except BadExample as error:
             message = f"{error}. Mend it, or go on without it: {_program()} train --run {_quoted(run)}"
             raise BadData(f"{message} --data.on-error skip") from error
         except Interrupted as stopped:

@@ -1,29 +1,15 @@
-"""Data sets, and the pipeline that makes batches of them."""
+"""Data sets, and the pipeline that makes batches of them. The kinds of data are rooms of their own: `pictures`."""
 
-from mttt.data.batch import Batch as Batch, to_float as to_float
-from mttt.data.cifar import load_cifar as load_cifar
-from mttt.data.detect import detect as detect, find_data as find_data, open_data as open_data
-from mttt.data.digits import load_digits as load_digits
-from mttt.data.errors import BadData as BadData, BadImage as BadImage
-from mttt.data.folder import load_folder as load_folder
-from mttt.data.idx import find_fashion_mnist as find_fashion_mnist, load_idx as load_idx
-from mttt.data.parquet import load_parquet as load_parquet
+from mttt.data.batch import Batch as Batch
+from mttt.data.collate import Skipped as Skipped
+from mttt.data.dataset import DataSet as DataSet, describe as describe
+from mttt.data.errors import BadData as BadData, BadExample as BadExample
 from mttt.data.pipeline import (
     Batches as Batches,
     EvaluationBatches as EvaluationBatches,
-    Problem as Problem,
-    evaluation_batches as evaluation_batches,
     training_batches as training_batches,
 )
-from mttt.data.source import Example as Example, Item as Item, Source as Source
-from mttt.data.splits import Splits as Splits, split_training as split_training
-from mttt.data.tar import load_tar as load_tar
-from mttt.data.view import (
-    DataSet as DataSet,
-    OnError as OnError,
-    View as View,
-    describe as describe,
-    described as described,
-    load_picture as load_picture,
-)
+from mttt.data.source import Source as Source, Subset as Subset, hold_out as hold_out
+from mttt.data.spec import Spec as Spec
+from mttt.data.view import Example as Example, OnError as OnError, View as View
 from mttt.data.workers import WorkerLost as WorkerLost

@@ -2,21 +2,18 @@
 
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Shaped, UInt8
+from jaxtyping import Array, Float, Int, PyTree, Shaped
 
 ArrayLike = np.ndarray | Array
 
 
 class Batch(NamedTuple):
-    """Images as they are stored, labels, and weights: 1, or 0 for a row that only fills the last batch up."""
+    """Inputs as they are stored, labels, and weights: 1, or 0 for a row that only fills the batch up.
 
-    images: UInt8[ArrayLike, "b h w c"]
+    Every array has one row for each example; inputs may be one array or a pytree of them.
+    """
+
+    inputs: PyTree[Shaped[ArrayLike, "b ..."]]
     labels: Int[ArrayLike, " b"]
     weights: Float[ArrayLike, " b"]
-
-
-def to_float(images: Shaped[ArrayLike, "*b h w c"], dtype: jnp.dtype | type = jnp.float32) -> Array:
-    """Pixel values 0…255 to [−1, 1], on the device."""
-    return (jnp.asarray(images).astype(jnp.float32) / 127.5 - 1).astype(dtype)

@@ -8,8 +8,8 @@ import zlib
 UNREADABLE = (OSError, EOFError, tarfile.TarError, lzma.LZMAError, zlib.error)
 
 
-class BadImage(ValueError):
-    """One image that cannot be used: its name and the reason."""
+class BadExample(ValueError):
+    """One example that cannot be used: its name and the reason."""
 
     def __init__(self, name: str, reason: str):
         super().__init__(name, reason)  # both, so that a worker process can send it
@@ -20,7 +20,7 @@ class BadImage(ValueError):
 
 
 class BadData(ValueError):
-    """A whole set, or one of the files that many images are in, that cannot be used."""
+    """A whole set, or one of the files that many examples are in, that cannot be used."""
 
 
 def cannot_read(what: object, error: Exception) -> BadData:

@@ -1,59 +1,47 @@
-"""Where images come from."""
+"""Where examples come from."""
 
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from jaxtyping import Int, Int32, UInt8
-from PIL import Image
+from jaxtyping import Int, Int32
 
-
-class Item(NamedTuple):
-    """One labelled image, opened but not decoded."""
-
-    image: Image.Image
-    label: int
-
-
-class Example(NamedTuple):
-    """One labelled image as a model wants it: what comes out of the transforms."""
-
-    image: UInt8[np.ndarray, "h w c"]
-    label: int
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @runtime_checkable
-class Source(Protocol):
-    """Random access to labelled images: all that the pipeline needs of a data set.
+class Source(Protocol[T_co]):
+    """Random access to labelled examples as they are stored.
 
     A source can be pickled for worker processes, and read by several threads; files are opened when they are read.
     """
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, index: int) -> Item:
-        """The image, or BadImage if it cannot be opened."""
+    def __getitem__(self, index: int) -> T_co:
+        """The example as its kind keeps it, or BadExample if it cannot be opened."""
         ...
 
     def name(self, index: int) -> str:
-        """What to call the image in messages."""
+        """What to call the example in messages."""
         ...
 
     @property
     def labels(self) -> Int32[np.ndarray, " n"]:
-        """All labels, without opening any image."""
+        """All labels, without opening any example."""
         ...
 
 
-class Subset:
+class Subset(Generic[T]):
     """Some of the examples of a source."""
 
-    def __init__(self, source: Source, indices: Int[np.ndarray, " n"]):
+    def __init__(self, source: Source[T], indices: Int[np.ndarray, " n"]):
         self.source, self.indices = source, indices
 
     def __len__(self) -> int:
         return len(self.indices)
 
-    def __getitem__(self, index: int) -> Item:
+    def __getitem__(self, index: int) -> T:
         return self.source[int(self.indices[index])]
 
     def name(self, index: int) -> str:
@@ -64,8 +52,8 @@ class Subset:
         return self.source.labels[self.indices]
 
 
-def hold_out(source: Source, fraction: float, *, seed: int = 0) -> tuple[Subset, Subset]:
-    """Split a source in two, the second with about `fraction` of every class: images to make choices with."""
+def hold_out(source: Source[T], fraction: float, *, seed: int = 0) -> tuple[Subset[T], Subset[T]]:
+    """Split a source in two, the second with about `fraction` of every class: examples to make choices with."""
     if not 0 < fraction < 1:
         raise ValueError(f"holdout={fraction}: take a number between 0 and 1")
     labels = source.labels
@@ -76,6 +64,6 @@ def hold_out(source: Source, fraction: float, *, seed: int = 0) -> tuple[Subset,
         held[rng.permutation(members)[: round(fraction * len(members))]] = True
     if held.all() or not held.any():
         raise ValueError(
-            f"holdout={fraction} of {len(labels)} images leaves none to {'train' if held.all() else 'evaluate'} on"
+            f"holdout={fraction} of {len(labels)} examples leaves none to {'train' if held.all() else 'evaluate'} on"
         )
     return Subset(source, np.flatnonzero(~held)), Subset(source, np.flatnonzero(held))

@@ -1,13 +1,9 @@
-"""From what is found at a place to what a run trains and evaluates on."""
+"""What people call the parts of a data set, in the names of files and folders."""
 
 import re
 from pathlib import Path
-from typing import NamedTuple
 
-from mttt.data.errors import BadData
-from mttt.data.source import Source, hold_out
-
-# What people call the parts of a data set. Validation is preferred to test: a test set has often no labels.
+# Validation is preferred to test: a test set has often no labels.
 _SPLITS = {
     "train": "train",
     "training": "train",
@@ -34,62 +30,3 @@ def split_in(file_name: str) -> str | None:
 def name_of(file: Path) -> str:
     """A file's name in messages, with the folder of its split: train/00000.tar and val/00000.tar are two."""
     return f"{file.parent.name}/{file.name}" if split_called(file.parent.name) else file.name
-
-
-class Found(NamedTuple):
-    """What is stored at a place, as it is stored."""
-
-    kind: str
-    train: Source
-    evaluation: Source | None  # None: nothing is set apart for it
-    evaluation_name: str
-    classes: tuple[str, ...]
-    native_shape: tuple[int, int, int] | None = None  # if all images have one
-    problems: tuple[str, ...] = ()  # what stands in the way of training
-    ignored: tuple[str, ...] = ()  # what is there and nobody reads
-
-    @property
-    def parts(self) -> dict[str, Source]:
-        """Sources by the names people know them by."""
-        return (
-            {"all": self.train}
-            if self.evaluation is None
-            else {"train": self.train, self.evaluation_name: self.evaluation}
-        )
-
-
-class Splits(NamedTuple):
-    """What to train on, what to evaluate on, and what the labels mean."""
-
-    train: Source
-    evaluation: Source
-    classes: tuple[str, ...]
-    evaluation_name: str  # "validation", "test" or "held-out"
-    native_shape: tuple[int, int, int] | None  # if all images have one
-    ignored: tuple[str, ...] = ()  # what is there and nobody reads
-
-
-def make_splits(found: Found, *, holdout: float = 0.1, seed: int = 0) -> Splits:
-    """The split that the data has, or else `holdout` of every class, picked by `seed`, to evaluate on."""
-    for first in found.problems[:1]:
-        more = len(found.problems) - 1
-        raise BadData(f"{first} (and {more} more problems: mttt data inspect lists them)" if more else first)
-    if found.evaluation is not None:
-        return Splits(
-            found.train, found.evaluation, found.classes, found.evaluation_name, found.native_shape, found.ignored
-        )
-    splits = split_training(found.train, found.classes, found.native_shape, holdout=holdout, seed=seed)
-    return splits._replace(ignored=found.ignored)
-
-
-def split_training(
-    train: Source,
-    classes: tuple[str, ...],
-    native_shape: tuple[int, int, int] | None,
-    *,
-    holdout: float,
-    seed: int = 0,
-) -> Splits:
-    """Some of the training images to evaluate on: where nothing else is there, or where the test set must wait."""
-    learn, evaluate = hold_out(train, holdout, seed=seed)
-    return Splits(learn, evaluate, classes, "held-out", native_shape)

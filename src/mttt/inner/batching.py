@@ -21,7 +21,7 @@ class Rows(NamedTuple):
 
     content: PyTree[Array]
     mask: Bool[Array, " m"] | None  # None: all of them
-    count: int | Int[Array, ""]
+    real: int | Int[Array, ""]
 
 
 class Phase(NamedTuple):

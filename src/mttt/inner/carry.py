@@ -87,7 +87,7 @@ class Lesson(NamedTuple):
         weights, rest = eqx.partition(carry.learner, eqx.is_inexact_array)
 
         def gradient(content: tuple[PyTree[Array], Any]) -> PyTree[Array]:
-            return jax.grad(lambda weights: self._part(eqx.combine(weights, rest), content, rows.count, key))(weights)
+            return jax.grad(lambda weights: self._part(eqx.combine(weights, rest), content, rows.real, key))(weights)
 
         return carry.update(self.optimizer, self._sum(gradient, rows, carry.learner))
 
@@ -98,7 +98,7 @@ class Lesson(NamedTuple):
     def loss(self, learner: Any) -> Float[Array, ""]:
         """ℓ(W): the mean over all tokens."""
         rows = every_row(self.rows, self.mask)
-        return self._sum(lambda content: self._part(learner, content, rows.count, None), rows, learner, alone=True)
+        return self._sum(lambda content: self._part(learner, content, rows.real, None), rows, learner, alone=True)
 
     def _sum(self, function: Callable[..., Any], rows: Rows, learner: Any, *, alone: bool | None = None) -> Any:
         alone = sum(phase.steps for phase in self.phases) <= 1 if alone is None else alone

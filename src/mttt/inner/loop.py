@@ -43,10 +43,11 @@ def inner_loop(
     split = batching.draw(tokens.shape[0], mask=mask, key=key)
     rows, pose = task.posing(tokens, looks=split.looks + losses * (split.steps + 1), mask=mask)
     lesson = Lesson(task, tokens, mask, rows, pose, split.phases(rows), optimizer, adjoint, key, losses)
-    carry, phases, history = start.begin(lesson)
+    carry, phases, first = start.begin(lesson)
+    history = list(first or ())
     for phase in phases:
         carry, before = adjoint.repeat(lesson.step, carry, phase)
-        history = [*history, before] if losses else history
-    if not losses or history is None:
+        history.append(before)
+    if not losses or first is None:
         return Learned(carry, None)
     return Learned(carry, jnp.concatenate([*history, lesson.loss(carry.learner)[None]]))

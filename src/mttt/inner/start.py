@@ -78,12 +78,12 @@ class Zeros(Start):
         if not lesson.phases:
             return Begun(carry, [], [])
         first, *others = lesson.phases
-        content, mask, count = first.first()
+        content, mask, real = first.first()
         posed = lesson.pose(content)
         slope = posed.slope_at_zero()
         gradient = self._pull_back(posed.inputs, slope if mask is None else jnp.where(mask[:, None], slope, 0))
         losses = [lesson.loss(carry.learner)[None]] if lesson.traced else []
-        carry = carry.update(lesson.optimizer, jax.tree.map(lambda g: mean_of(g, count), gradient))
+        carry = carry.update(lesson.optimizer, jax.tree.map(lambda g: mean_of(g, real), gradient))
         return Begun(carry, [*first.rest(), *others], losses)
 
     def _pull_back(self, inputs: Float[Array, "n k"], cotangent: Float[Array, "n k"]) -> PyTree[Array]:

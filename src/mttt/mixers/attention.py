@@ -36,4 +36,4 @@ class SelfAttention(Mixer):
     def mix(
         self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
     ) -> Mixed:
-        return Mixed(self.merge(over_heads(lambda views: attend(*views(tokens), mask), self.views)))
+        return Mixed(self.merge(over_heads(lambda views: attend(*views(tokens), mask=mask), self.views)))

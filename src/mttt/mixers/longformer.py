@@ -42,7 +42,7 @@ class Longformer(Mixer):
 
         def head(parts: tuple[Views, Views | None]):
             views, global_views = parts
-            out = slide(*views(tokens), mask, half=self.window // 2, few=few)
+            out = slide(*views(tokens), mask=mask, half=self.window // 2, few=few)
             if global_views is None:
                 return out
             query, keys, values = global_views.query(tokens[:few]), global_views.key(tokens), global_views.value(tokens)

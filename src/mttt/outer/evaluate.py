@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mttt.data import BadData, Batch, EvaluationBatches, Problem, to_float
+from mttt.data import BadData, Batch, EvaluationBatches, Skipped
+from mttt.data.pictures import to_float
 from mttt.models import ViT
 from mttt.outer.loss import score
 
@@ -24,7 +25,7 @@ class Evaluation(NamedTuple):
     loss: float
     images: int
     inner_losses: np.ndarray | None
-    problems: tuple[Problem, ...] = ()  # images that could not be used
+    problems: tuple[Skipped, ...] = ()  # images that could not be used
 
     def per_layer(self) -> list[list[float]] | None:
         """[layer][t], the mean over heads."""
@@ -33,7 +34,7 @@ class Evaluation(NamedTuple):
 
 @eqx.filter_jit
 def _evaluate_batch(model: ViT, batch: Batch, dtype: jnp.dtype | type):
-    traced = jax.vmap(model.trace)(to_float(batch.images, dtype))
+    traced = jax.vmap(model.trace)(to_float(batch.inputs, dtype))
     losses = traced.losses
     weighted = None if losses is None else jnp.einsum("b,blht->lht", batch.weights, losses)
     return score(traced.logits, jnp.asarray(batch.labels), jnp.asarray(batch.weights)), weighted
@@ -50,7 +51,7 @@ def evaluate(
         if losses is not None:
             inner = np.asarray(losses, np.float64) + (0 if inner is None else inner)
     loss, correct, images = totals
-    problems = tuple(batches.problems) if isinstance(batches, EvaluationBatches) else ()
+    problems = tuple(batches.skipped) if isinstance(batches, EvaluationBatches) else ()
     if not images:
         raise BadData("there is no image to evaluate on" + "".join(f"; {name}: {why}" for name, why in problems[:1]))
     return Evaluation(correct / images, loss / images, int(images), None if inner is None else inner / images, problems)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array
 
-from mttt.data import BadData, BadImage, Batch, Batches, DataSet, Problem, WorkerLost, evaluation_batches
+from mttt.data import BadData, BadExample, Batch, Batches, DataSet, EvaluationBatches, Skipped, WorkerLost
 from mttt.outer.evaluate import Evaluation, evaluate
 from mttt.outer.interrupt import Interrupt, Interrupted
 from mttt.outer.state import NEVER, State
@@ -108,7 +108,7 @@ def train(training: Training, state: State, batches: Batches) -> Evaluation:
                     save = last or step % plan.checkpoint_every == 0 or stop is not None
                     if log or evaluate_now or save:
                         done.block_until_ready()
-                skipped.add(step, "train", batches.problems)
+                skipped.add(step, "train", batches.skipped)
                 training.observer.at(step)
                 if (log or evaluate_now or save) and (broken := int(state.broken)) != NEVER:
                     raise NotFinite(broken, checkpoints.latest())
@@ -122,7 +122,7 @@ def train(training: Training, state: State, batches: Batches) -> Evaluation:
                     checkpoints.save(step, state, batches.get_state())
                 if stop is not None and not last:
                     raise Interrupted(step, stop)
-        except (BadImage, WorkerLost):  # nothing that was learned so far is lost by it
+        except (BadExample, WorkerLost):  # nothing that was learned so far is lost by it
             if step > (checkpoints.latest() or 0) and int(state.broken) == NEVER:
                 run.metrics.flush()
                 checkpoints.save(step, state, batches.get_state())
@@ -186,7 +186,7 @@ def _evaluate(training: Training, state: State, step: int, kept: int | None, ski
 
 def evaluate_state(state: State, data: DataSet, plan: Plan) -> Evaluation:
     """The model of a state on the evaluation images."""
-    return evaluate(state.model, evaluation_batches(data.evaluation, plan.evaluation_batch_size), dtype=plan.dtype)
+    return evaluate(state.model, EvaluationBatches(data.evaluation, plan.evaluation_batch_size), dtype=plan.dtype)
 
 
 class _Skipped:
@@ -196,7 +196,7 @@ class _Skipped:
         self._training = training
         self._known = {(record["part"], record["name"]) for record in training.run.metrics.read("skipped")}
 
-    def add(self, step: int, part: str, problems: Iterable[Problem]) -> None:
+    def add(self, step: int, part: str, problems: Iterable[Skipped]) -> None:
         for name, reason in problems:
             if (part, name) not in self._known:
                 self._known.add((part, name))

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from mttt.data import Batch, to_float
+from mttt.data import Batch
+from mttt.data.pictures import to_float
 from mttt.models import ViT
 from mttt.outer.mixup import blend, partner_shares, rows_before
 
@@ -50,7 +51,7 @@ def outer_loss(
     With `mixup` = α > 0, image and label are mixed with its partner's first, by default the row before it; accuracy
     still counts each image's own label. The sum is divided by `images`, if this is part of a larger batch.
     """
-    pixels, targets = to_float(batch.images, dtype), None
+    pixels, targets = to_float(batch.inputs, dtype), None
     labels, weights = jnp.asarray(batch.labels), jnp.asarray(batch.weights)
     if mixup:
         if key is None:
@@ -58,7 +59,7 @@ def outer_loss(
         key, mixup_key = jax.random.split(key)
         partners = rows_before(batch) if partners is None else partners
         shares = partner_shares(jnp.asarray(partners.weights), alpha=mixup, key=mixup_key)
-        pixels = blend(pixels, to_float(partners.images, dtype), shares)
+        pixels = blend(pixels, to_float(partners.inputs, dtype), shares)
         classes = model.classes
         own, other = (jax.nn.one_hot(each, classes) for each in (labels, jnp.asarray(partners.labels)))
         targets = blend(own, other, shares)

@@ -6,6 +6,7 @@ from mttt.recipes.launch import (
     default_workers as default_workers,
     launch as launch,
     load as load,
+    load_data as load_data,
 )
 from mttt.recipes.mixers import MIXERS as MIXERS
 from mttt.recipes.presets import DEFAULT as DEFAULT, PRESETS as PRESETS, Preset as Preset

@@ -3,7 +3,8 @@
 import dataclasses
 from typing import Any
 
-from mttt.recipes.data import DATA, Augment
+from mttt.recipes.augment import AugmentRecipe
+from mttt.recipes.data import DATA
 from mttt.recipes.inner import INNER_OPTIMIZERS
 from mttt.recipes.mixers import MIXERS
 from mttt.recipes.recipe import Model, OuterAdam, Recipe
@@ -14,7 +15,7 @@ UNIONS: dict[str, dict[str, type]] = {
     "model.mixer": MIXERS,
     "model.mixer.optimizer": INNER_OPTIMIZERS,
 }
-_STRUCTURES: dict[str, type] = {"": Recipe, "data.augment": Augment, "model": Model, "optimizer": OuterAdam}
+_STRUCTURES: dict[str, type] = {"": Recipe, "data.augment": AugmentRecipe, "model": Model, "optimizer": OuterAdam}
 
 
 def _join(path: str, name: str) -> str:

@@ -3,14 +3,12 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from mttt.data import (
-    BadData,
-    DataSet,
-    OnError,
+from mttt.data import BadData, DataSet, OnError
+from mttt.data.pictures import (
+    PictureView,
     Splits,
-    View,
     detect,
     find_fashion_mnist,
     load_cifar,
@@ -21,51 +19,13 @@ from mttt.data import (
     load_tar,
     split_training,
 )
-from mttt.data.augment import (
-    CentreCrop,
-    InceptionCrop,
-    RandAugment,
-    RandomCrop,
-    RandomFlip,
-    Resize,
-    ResizeShortSide,
-    Transform,
-)
-from mttt.recipes.check import fraction, not_negative, positive
-
-
-@dataclass(frozen=True)
-class Augment:
-    """What varies from one pass over the training images to the next."""
-
-    crop: Literal["none", "pad", "inception"] = "none"
-    """pad: the image, moved by up to an eighth of its side; inception: a random part of 5 to 100 % of its area"""
-    flip: bool = False
-    """mirror every other image"""
-    operations: int = 0
-    """RandAugment: how many random operations, one after the other"""
-    magnitude: int = 10
-    """RandAugment: how strong they are, 0 to 10"""
-
-    def __post_init__(self):
-        not_negative(operations=self.operations)
-        if not 0 <= self.magnitude <= 10:
-            raise ValueError(f"magnitude={self.magnitude}: must be 0 to 10")
-
-    def build(self, size: int, fit: tuple[Transform, ...]) -> tuple[Transform, ...]:
-        """Transforms to squares of this size; `fit` is how an image becomes one without a random crop."""
-        crop: dict[str, tuple[Transform, ...]] = {
-            "none": fit,
-            "pad": (*fit, RandomCrop(size, padding=max(1, size // 8))),
-            "inception": (InceptionCrop(size),),
-        }
-        flip = (RandomFlip(),) if self.flip else ()
-        operations = (RandAugment(self.operations, self.magnitude),) if self.operations else ()
-        return (*crop[self.crop], *flip, *operations)
+from mttt.data.pictures.augment import CentreCrop, Resize, ResizeShortSide, Transform
+from mttt.recipes.augment import AugmentRecipe
+from mttt.recipes.check import fraction, positive
 
 
 def _data_set(
-    splits: Splits, augment: Augment, *, size: int | None, channels: int | None = None, on_error: OnError = "stop"
+    splits: Splits, augment: AugmentRecipe, *, size: int | None, channels: int | None = None, on_error: OnError = "stop"
 ) -> DataSet:
     """Squares of `size`: short side scaled to 8/7 of it and the middle cut out, as for ImageNet; or images as they are.
 
@@ -83,8 +43,8 @@ def _data_set(
         fit = (ResizeShortSide(_margin(side)), CentreCrop(side))
         shape = (side, side, channels or 3)
     return DataSet(
-        View(splits.train, augment.build(side, fit), shape, on_error),
-        View(splits.evaluation, fit, shape, on_error),
+        PictureView(splits.train, augment.build(side, fit), shape, on_error),
+        PictureView(splits.evaluation, fit, shape, on_error),
         splits.classes,
         splits.evaluation_name,
         splits.ignored,
@@ -94,7 +54,7 @@ def _data_set(
 def fit_picture(data: Any, shape: tuple[int, int, int]) -> tuple[Transform, ...]:
     """How a picture that somebody brings becomes what a model trained on `data` knows: as evaluation does it."""
     side = shape[0]
-    return (ResizeShortSide(_margin(side) if isinstance(data, Pictures) else side), CentreCrop(side))
+    return (ResizeShortSide(_margin(side) if isinstance(data, PicturesRecipe) else side), CentreCrop(side))
 
 
 def _margin(side: int) -> int:
@@ -121,7 +81,7 @@ def _hold_out(splits: Splits, holdout: float) -> Splits:
 
 
 @dataclass(frozen=True)
-class Digits:
+class DigitsRecipe:
     """The handwritten digits that ship with the package: 8×8 pixels, 1437 images to train on, 360 to test on."""
 
     holdout: float = 0.0
@@ -131,11 +91,11 @@ class Digits:
         fraction(holdout=self.holdout)
 
     def load(self) -> DataSet:
-        return _data_set(load_digits(holdout=self.holdout), Augment(), size=None)
+        return _data_set(load_digits(holdout=self.holdout), AugmentRecipe(), size=None)
 
 
 @dataclass(frozen=True)
-class Idx:
+class IdxRecipe:
     """MNIST-style IDX files, gzipped or not. Fashion-MNIST, as Debian installs it, is found by itself."""
 
     path: str = ""
@@ -144,7 +104,7 @@ class Idx:
     """scale images to this side"""
     holdout: float = 0.0
     """evaluate on this part of the training images, held out, instead of on the test images: for choosing a recipe"""
-    augment: Augment = field(default_factory=Augment)
+    augment: AugmentRecipe = field(default_factory=AugmentRecipe)
     """what varies"""
 
     def __post_init__(self):
@@ -162,7 +122,7 @@ class Idx:
 
 
 @dataclass(frozen=True)
-class Cifar10:
+class Cifar10Recipe:
     """CIFAR-10 in its binary version, unpacked or as the archive: 32×32 pixels, 50,000 images and 10,000 to test on."""
 
     path: str = ""
@@ -171,7 +131,7 @@ class Cifar10:
     """scale images to this side"""
     holdout: float = 0.0
     """evaluate on this part of the training images, held out, instead of on the test images: for choosing a recipe"""
-    augment: Augment = field(default_factory=Augment)
+    augment: AugmentRecipe = field(default_factory=AugmentRecipe)
     """what varies"""
 
     _classes: ClassVar[int] = 10
@@ -186,7 +146,7 @@ class Cifar10:
 
 
 @dataclass(frozen=True)
-class Cifar100(Cifar10):
+class Cifar100Recipe(Cifar10Recipe):
     """CIFAR-100 in its binary version, unpacked or as the archive, with its 100 fine labels."""
 
     path: str = ""
@@ -196,7 +156,7 @@ class Cifar100(Cifar10):
 
 
 @dataclass(frozen=True)
-class Pictures(ABC):
+class PicturesRecipe(ABC):
     """Pictures of all sizes. What comes before the model is that of ImageNet, at any size."""
 
     path: str = ""
@@ -209,7 +169,7 @@ class Pictures(ABC):
     """part of every class to evaluate on, where the data has no split of its own"""
     on_error: OnError = "stop"
     """a picture that cannot be used stops the run, or is skipped, counted and listed"""
-    augment: Augment = field(default_factory=lambda: Augment(crop="inception"))
+    augment: AugmentRecipe = field(default_factory=lambda: AugmentRecipe(crop="inception"))
     """what varies"""
 
     def __post_init__(self):
@@ -218,11 +178,11 @@ class Pictures(ABC):
     _what: ClassVar[str]  # what the path should be, for messages
 
     @classmethod
-    def like(cls, other: Any) -> "Pictures":
+    def like(cls, other: Any) -> "PicturesRecipe":
         """These pictures as others are taken: of the same size, with the same augmentation, …"""
-        if not isinstance(other, Pictures):
+        if not isinstance(other, PicturesRecipe):
             return cls()
-        return cls(**{each.name: getattr(other, each.name) for each in fields(Pictures)})
+        return cls(**{each.name: getattr(other, each.name) for each in fields(PicturesRecipe)})
 
     @abstractmethod
     def _splits(self, path: Path) -> Splits:
@@ -234,7 +194,7 @@ class Pictures(ABC):
             splits = self._splits(path)
         except BadData:
             kind = detect(path).replace("webdataset", "tar")
-            if kind == type(self).__name__.lower():
+            if DATA.get(kind) is type(self):
                 raise
             raise ValueError(f"{self.path} is of the kind {kind}: say --data {kind} --data.path {self.path}") from None
         channels = 1 if self.gray else 3
@@ -242,7 +202,7 @@ class Pictures(ABC):
 
 
 @dataclass(frozen=True)
-class Folder(Pictures):
+class FolderRecipe(PicturesRecipe):
     """A folder for each class, with pictures in it; or train/ and val/ with such folders."""
 
     _what: ClassVar[str] = "a folder of class folders, or of train/ and val/"
@@ -252,7 +212,7 @@ class Folder(Pictures):
 
 
 @dataclass(frozen=True)
-class Parquet(Pictures):
+class ParquetRecipe(PicturesRecipe):
     """Parquet shards with a column of image bytes and one of labels, as on the Hugging Face hub."""
 
     image_column: str | None = None
@@ -267,7 +227,7 @@ class Parquet(Pictures):
 
 
 @dataclass(frozen=True)
-class Tar(Pictures):
+class TarRecipe(PicturesRecipe):
     """ImageNet's own archives (ILSVRC2012_img_train.tar and …_val.tar), or WebDataset shards."""
 
     _what: ClassVar[str] = "a folder with ILSVRC2012_img_train.tar, or with .tar shards"
@@ -282,14 +242,14 @@ def _check(size: int | None, holdout: float) -> None:
     fraction(holdout=holdout)
 
 
-Data = Digits | Idx | Cifar10 | Cifar100 | Folder | Parquet | Tar
+DataRecipe = DigitsRecipe | IdxRecipe | Cifar10Recipe | Cifar100Recipe | FolderRecipe | ParquetRecipe | TarRecipe
 
 DATA: dict[str, type] = {
-    "digits": Digits,
-    "idx": Idx,
-    "cifar10": Cifar10,
-    "cifar100": Cifar100,
-    "folder": Folder,
-    "parquet": Parquet,
-    "tar": Tar,
+    "digits": DigitsRecipe,
+    "idx": IdxRecipe,
+    "cifar10": Cifar10Recipe,
+    "cifar100": Cifar100Recipe,
+    "folder": FolderRecipe,
+    "parquet": ParquetRecipe,
+    "tar": TarRecipe,
 }

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from mttt.recipes.data import Augment, Cifar10, Digits, Folder, Idx
+from mttt.recipes.augment import AugmentRecipe
+from mttt.recipes.data import Cifar10Recipe, DigitsRecipe, FolderRecipe, IdxRecipe
 from mttt.recipes.inner import FixedRate
 from mttt.recipes.mixers import MTTTMLP
 from mttt.recipes.recipe import Model, OuterAdam, Recipe
@@ -15,7 +16,7 @@ class Preset(NamedTuple):
     about: str
 
 
-def _imagenet(data: Folder, model: Model, *, mixup: float, accumulate: int = 1) -> Recipe:
+def _imagenet(data: FolderRecipe, model: Model, *, mixup: float, accumulate: int = 1) -> Recipe:
     """The paper's recipe: that of Beyer et al. (2022), 90 epochs of batches of 1024; 10,000 steps of warm-up."""
     steps = 90 * 1_281_167 // 1024
     return Recipe(
@@ -46,7 +47,7 @@ _PIXELS = Model(
 PRESETS: dict[str, Preset] = {
     "digits": Preset(
         Recipe(
-            data=Digits(),
+            data=DigitsRecipe(),
             # η = 8 learns in fewer epochs than the paper's η = 1: results/digits.md.
             model=Model(
                 size="micro-s",
@@ -65,7 +66,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "fashion-patches": Preset(
         Recipe(
-            data=Idx(),
+            data=IdxRecipe(),
             model=_PATCHES,
             epochs=2.0,
             batch_size=64,
@@ -75,7 +76,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "fashion-pixels": Preset(
         Recipe(
-            data=Idx(size=14),
+            data=IdxRecipe(size=14),
             model=_PIXELS,
             epochs=1.0,
             batch_size=64,
@@ -85,7 +86,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "cifar10-patches": Preset(
         Recipe(
-            data=Cifar10(augment=Augment(crop="pad", flip=True)),
+            data=Cifar10Recipe(augment=AugmentRecipe(crop="pad", flip=True)),
             model=_PATCHES,
             epochs=2.0,
             batch_size=64,
@@ -95,7 +96,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "cifar10-pixels": Preset(
         Recipe(
-            data=Cifar10(size=16, augment=Augment(flip=True)),
+            data=Cifar10Recipe(size=16, augment=AugmentRecipe(flip=True)),
             model=_PIXELS,
             epochs=1.0,
             batch_size=64,
@@ -105,7 +106,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "folder": Preset(
         Recipe(
-            data=Folder(size=64, augment=Augment(crop="inception", flip=True)),
+            data=FolderRecipe(size=64, augment=AugmentRecipe(crop="inception", flip=True)),
             model=Model(size="micro-m", patch=8, positions="sincos", head="linear"),
             epochs=60.0,
             batch_size=32,
@@ -116,7 +117,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "imagenet-patches": Preset(
         _imagenet(
-            Folder(augment=Augment(crop="inception", flip=True, operations=2, magnitude=10)),
+            FolderRecipe(augment=AugmentRecipe(crop="inception", flip=True, operations=2, magnitude=10)),
             Model(size="small", patch=16, positions="sincos", mixer=MTTTMLP()),
             mixup=0.2,
         ),
@@ -124,7 +125,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "imagenet-pixels": Preset(
         _imagenet(
-            Folder(augment=Augment(crop="inception")),
+            FolderRecipe(augment=AugmentRecipe(crop="inception")),
             Model(size="tiny", patch=1, positions="learned", remat=True, mixer=MTTTMLP(steps=4, batching="mini")),
             mixup=0.0,
             accumulate=128,  # the same step, eight images of 50,176 tokens at a time

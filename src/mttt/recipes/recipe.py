@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from mttt.data import DataSet
+from mttt.data import Spec
 from mttt.models import (
     MICRO_L,
     MICRO_M,
@@ -26,7 +26,7 @@ from mttt.models.embed import grid
 from mttt.nn.dense import lecun_normal, xavier_uniform
 from mttt.outer import Plan, outer_optimizer, schedule
 from mttt.recipes.check import fraction, not_negative, positive
-from mttt.recipes.data import Data, Digits
+from mttt.recipes.data import DataRecipe, DigitsRecipe
 from mttt.recipes.mixers import MTTTMLP, Mixer
 
 SIZES: dict[str, Size] = {
@@ -69,13 +69,13 @@ class Model:
                 positive(**{name: value})
         positive(patch=self.patch)
 
-    def build(self, data: DataSet, *, key: jax.Array) -> ViT:
+    def build(self, spec: Spec, *, key: jax.Array) -> ViT:
         size = SIZES[self.size]
-        height, width, _ = data.image_shape
+        height, width, channels = spec.inputs.shape
         rows, columns = grid((height, width), self.patch)
         return ViT(
-            data.image_shape,
-            len(data.classes),
+            (height, width, channels),
+            len(spec.classes),
             size=Size(self.dim or size.dim, self.depth or size.depth, self.heads or size.heads),
             patch=self.patch,
             mixer=self.mixer.build(rows * columns),
@@ -116,7 +116,7 @@ class OuterAdam:
 class Recipe:
     """Everything that decides a training."""
 
-    data: Data = field(default_factory=Digits)
+    data: DataRecipe = field(default_factory=DigitsRecipe)
     """what to learn from"""
     model: Model = field(default_factory=Model)
     """what learns"""
@@ -159,12 +159,11 @@ class Recipe:
         if self.batch_size % self.accumulate:
             raise ValueError(f"accumulate={self.accumulate} does not divide batch_size={self.batch_size}")
 
-    def plan(self, data: DataSet) -> Plan:
-        """The recipe in steps, for this data."""
-        images = len(data.train)
-        if self.batch_size > images:
-            raise ValueError(f"batch_size={self.batch_size}: there are {images} training images")
-        per_epoch = images / self.batch_size
+    def plan(self, examples: int) -> Plan:
+        """The recipe in steps, for so many training examples."""
+        if self.batch_size > examples:
+            raise ValueError(f"batch_size={self.batch_size}: there are {examples} training images")
+        per_epoch = examples / self.batch_size
 
         if self.epochs * per_epoch >= 2**31:
             raise ValueError(f"epochs={self.epochs}: that is more than 2³¹ steps")
@@ -200,10 +199,10 @@ class Recipe:
             rate,
         )
 
-    def check(self, data: DataSet) -> None:
+    def check(self, spec: Spec, examples: int) -> None:
         """Raise a ValueError with the reason if this cannot be built and run; nothing is computed."""
-        plan = self.plan(data)
+        plan = self.plan(examples)
         self.build_optimizer(plan)
-        model = eqx.filter_eval_shape(self.model.build, data, key=jax.random.key(0))
-        image = jax.ShapeDtypeStruct(data.image_shape, plan.dtype)
+        model = eqx.filter_eval_shape(self.model.build, spec, key=jax.random.key(0))
+        image = jax.ShapeDtypeStruct(spec.inputs.shape, plan.dtype)
         eqx.filter_eval_shape(lambda model, image: model.trace(image, key=jax.random.key(0)), model, image)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 
-from mttt.data import DataSet, describe, evaluation_batches
+from mttt.data import DataSet, EvaluationBatches, Spec, describe
 from mttt.mixers import with_inner_loop
 from mttt.outer import NotFinite, Observer, evaluate
 from mttt.recipes import Recipe, check_data, default_workers, differences, encode, launch, load
@@ -136,7 +136,7 @@ class Grid:
         self._images: dict[object, DataSet] = {}
         for job in self.left:
             recipe, data = place.recipe(job), self.data(job)
-            recipe.plan(data)
+            recipe.plan(len(data.train))
             if (run := place.run(job)) is not None:
                 check_data(run, data)
 
@@ -157,7 +157,7 @@ class Grid:
         others = []
         for job in self.left:
             data, recipe = self.data(job), self.place.recipe(job)
-            observer = watcher.job(job, recipe.plan(data).steps, data.evaluation_name)
+            observer = watcher.job(job, recipe.plan(len(data.train)).steps, data.evaluation_name)
             run = self._open(job, recipe, data)
             try:
                 with run.locked():
@@ -202,18 +202,18 @@ class Grid:
 
 def weight(recipe: Recipe, scale: Scale, job: Job, data: DataSet) -> float:
     """FLOPs of a training: a step is three forward passes."""
-    plan = recipe.plan(data)
+    plan = recipe.plan(len(data.train))
     evaluations = -(-plan.steps // plan.evaluate_every) + len(job.row.probe)
     forwards = 3 * plan.steps * plan.batch_size + evaluations * len(data.evaluation)
-    return float(forwards) * forward_flops(scale, job.row, data)
+    return float(forwards) * forward_flops(scale, job.row, data.spec)
 
 
-def forward_flops(scale: Scale, row: Row, data: DataSet) -> int:
+def forward_flops(scale: Scale, row: Row, spec: Spec) -> int:
     """FLOPs of a forward pass of one image, by formulas."""
-    height, width, channels = data.image_shape
+    height, width, channels = spec.inputs.shape
     patch = scale.looks[row.look].model.patch
     tokens = (height // patch) * (width // patch)
-    return vit(row.mixer, scale.size(row), tokens, channels * patch**2, len(data.classes))
+    return vit(row.mixer, scale.size(row), tokens, channels * patch**2, len(spec.classes))
 
 
 def _probe(run: Run, data: DataSet, steps: Sequence[int], say: Callable[[str], None]) -> None:
@@ -222,7 +222,7 @@ def _probe(run: Run, data: DataSet, steps: Sequence[int], say: Callable[[str], N
     found = {}
     for t in steps:
         say(f"    evaluating with T = {t}")
-        batches = evaluation_batches(data.evaluation, recipe.evaluation_batch_size)
+        batches = EvaluationBatches(data.evaluation, recipe.evaluation_batch_size)
         result = evaluate(with_inner_loop(model, steps=t), batches, dtype=jnp.dtype(recipe.dtype))
         found[str(t)] = {
             "accuracy": result.accuracy,

@@ -8,7 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from mttt.data import described
+from mttt.data import Spec
 from mttt.runs import Record, Run, RunError
 from mttt.studies.grid import Job, Place, forward_flops
 from mttt.studies.paper import printed
@@ -127,15 +127,15 @@ def measure(place: Place, rows: Iterable[Row]) -> dict[str, Measured]:
             continue
         images = next(iter(begun.values())).data
         assert images is not None
-        data = described(images)
-        shapes = eqx.filter_eval_shape(place.recipe(Job(row, 0)).model.build, data, key=jax.random.key(0))
+        spec = Spec.from_json(images["spec"])
+        shapes = eqx.filter_eval_shape(place.recipe(Job(row, 0)).model.build, spec, key=jax.random.key(0))
         arrays = [leaf for leaf in jax.tree.leaves(shapes) if isinstance(leaf, jax.ShapeDtypeStruct)]
         found[row.name] = Measured(
             row,
             {seed: 100 * run.result["accuracy"] for seed, run in runs.items() if run.result is not None},
             diverged,
             sum(array.size for array in arrays),
-            forward_flops(place.scale, row, data),
+            forward_flops(place.scale, row, spec),
             speeds.get(row.name, {}).get("step_ms"),
             {seed: curve for seed, run in runs.items() if row.curves and (curve := run.metrics.read("evaluation"))},
             {seed: probes for seed in runs if row.probe and (probes := place.probes(Job(row, seed)))},

@@ -5,7 +5,7 @@ from typing import Any
 
 from mttt.models import Size
 from mttt.recipes import PRESETS
-from mttt.recipes.data import Idx
+from mttt.recipes.data import IdxRecipe
 from mttt.recipes.recipe import SIZES, Model, OuterAdam, Recipe
 from mttt.studies.row import Look, Row
 
@@ -46,7 +46,7 @@ class Scale:
 
 
 _SMALL = Recipe(
-    data=Idx(),
+    data=IdxRecipe(),
     model=Model(size="micro-s", patch=4, positions="sincos", head="linear"),
     optimizer=OuterAdam(),
     epochs=0.512,  # 960 steps
@@ -70,7 +70,7 @@ SCALES = {
             "patches": _SMALL,
             "pixels": replace(
                 _SMALL,
-                data=Idx(size=16),
+                data=IdxRecipe(size=16),
                 model=replace(_SMALL.model, patch=1, positions="learned", embedding="xavier"),
             ),
         },

@@ -10,8 +10,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from mttt.data import Batch, DataSet, View
-from mttt.data.arrays import Arrays
+from mttt.data import Batch, Spec
 from mttt.outer import State, train_step
 from mttt.recipes.launch import initial_state
 from mttt.studies.row import Row
@@ -32,13 +31,13 @@ def one_step(scale: Scale, row: Row, images: int) -> tuple[State, Callable[[Stat
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 256, (images, *scale.shapes[row.look]), dtype=np.uint8)
     labels = rng.integers(0, scale.classes, images).astype(np.int32)
-    view = View(Arrays(pixels, labels), (), pixels.shape[1:])
-    data = DataSet(view, view, tuple(f"class {number}" for number in range(scale.classes)), "test")
-    plan = recipe.plan(data)
+    inputs = jax.ShapeDtypeStruct(pixels.shape[1:], pixels.dtype)
+    spec = Spec(inputs, tuple(f"class {number}" for number in range(scale.classes)))
+    plan = recipe.plan(images)
     optimizer, _ = recipe.build_optimizer(plan)
     batch = jax.device_put(Batch(pixels, labels, np.ones(images, np.float32)))
     step = eqx.filter_jit(partial(train_step, optimizer=optimizer, dtype=plan.dtype, mixup=plan.mixup))
-    return initial_state(recipe, data, plan), lambda state: step(state, batch)
+    return initial_state(recipe, spec, plan), lambda state: step(state, batch)
 
 
 def try_rows(scale: Scale, rows: tuple[Row, ...], *, images: int = 2) -> Iterator[Trial]:
