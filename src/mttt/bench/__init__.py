@@ -9,5 +9,5 @@ from mttt.bench.layers import (
     SHAPES as SHAPES,
     layers_bench as layers_bench,
 )
-from mttt.bench.measure import Report as Report, Row as Row
+from mttt.bench.measure import Measurements as Measurements, Timing as Timing
 from mttt.bench.models import MODELS as MODELS, models_bench as models_bench

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from mttt.bench.measure import machine
-from mttt.bench.models import Model, Step
+from mttt.bench.models import Step, Workload
 from mttt.inner import FullBatch, MLPLearner
 from mttt.mixers import TTT
 from mttt.models import SMALL
@@ -27,7 +27,7 @@ def compile_bench(*, repeats: int = 3, say: Callable[[str], None] = lambda words
         for name, (depth, steps) in names.items():
             say(f"round {done + 1} of {repeats}: ViT-Small, {name}")
             mixer = partial(TTT, learner=MLPLearner, batching=FullBatch(steps))
-            lowered = Step(Model(SMALL._replace(depth=depth), 224, 16, 1, False), mixer).lower()
+            lowered = Step(Workload(SMALL._replace(depth=depth), 224, 16, 1, False), mixer).lower()
             start = time.perf_counter()
             lowered.compile()
             times[name].append(time.perf_counter() - start)

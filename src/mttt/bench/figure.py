@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from mttt.bench.measure import Report, Row
+from mttt.bench.measure import Measurements, Timing
 from mttt.runs import whole
 
 
-def draw_lengths(report: Report, path: Path) -> None:
+def draw_lengths(measurements: Measurements, path: Path) -> None:
     """Two panels, both axes logarithmic: a straight line of slope 1 is linear."""
     from matplotlib.figure import Figure
 
@@ -15,11 +15,11 @@ def draw_lengths(report: Report, path: Path) -> None:
         "forward + backward, ms": lambda row: row.step_ms,
         "temporary memory, MiB": lambda row: None if row.temp_bytes is None else row.temp_bytes / 2**20,
     }
-    layers = list(dict.fromkeys(row.layer for row in report.rows))
+    layers = list(dict.fromkeys(row.layer for row in measurements.rows))
     both = figure.subplots(1, 2)
     for axes, (label, of) in zip(both, panels.items(), strict=True):
         for layer in layers:
-            rows: list[Row] = [row for row in report.rows if row.layer == layer and of(row) is not None]
+            rows: list[Timing] = [row for row in measurements.rows if row.layer == layer and of(row) is not None]
             line = "--" if layer.startswith(("naive", "self")) else "-"
             xs, ys = [row.tokens for row in rows], [of(row) for row in rows]
             axes.loglog(xs, ys, linestyle=line, marker="o", markersize=4, label=layer)

@@ -8,8 +8,8 @@ import equinox as eqx
 import jax
 
 from mttt.bench.measure import (
-    Report,
-    Row,
+    Measurements,
+    Timing,
     interleave,
     milliseconds,
     peak_flops,
@@ -17,7 +17,7 @@ from mttt.bench.measure import (
     temp_bytes,
 )
 from mttt.bench.naive import NaiveTTT
-from mttt.count import flops, shapes_of
+from mttt.count import Flops, flops, shapes_of
 from mttt.inner import FullBatch, LinearLearner, MiniBatches, MLPLearner, Recompute, Reconstruction, Zeros
 from mttt.mixers import TTT, LinearAttention, Mixer, SelfAttention
 
@@ -92,8 +92,8 @@ class Contestant:
     def _compile(function: Callable, arguments: tuple) -> Any:
         return jax.jit(function).lower(*shapes_of(arguments)).compile()
 
-    def flops(self) -> tuple[float, float]:
-        """Useful FLOPs, forward and step."""
+    def flops(self) -> tuple[Flops, Flops]:
+        """Forward and step."""
         (forward, fewer), (step, all_) = self._forward, self._step
         return flops(forward, *fewer), flops(step, *all_)
 
@@ -110,7 +110,7 @@ def layers_bench(
     repeats: int = 7,
     block: int | None = None,
     say: Callable[[str], None] = lambda words: None,
-) -> Report:
+) -> Measurements:
     """Measure each layer at each shape. `block` is for the MTTT-MLP layers: tokens at a time."""
     rows, peaks = [], []
     for name in shapes:
@@ -131,18 +131,19 @@ def layers_bench(
         peaks += times["peak"]
         for layer, contestant in contestants.items():
             say(f"{name}: counting FLOPs of {layer}")
-            row = Row(layer, name, shape.batch * shape.tokens, temp_bytes=contestant.temp_bytes)
+            row = Timing(layer, name, shape.batch * shape.tokens, temp_bytes=contestant.temp_bytes)
             if (layer, "step") in times:
                 row.forward_ms, row.forward_median_ms = milliseconds(times[layer, "forward"])
                 row.step_ms, row.step_median_ms = milliseconds(times[layer, "step"])
-            row.forward_flops, row.step_flops = contestant.flops()
+            forward, step = contestant.flops()
+            row.forward_flops, row.step_flops, row.step_flops_executed = forward.useful, step.useful, step.executed
             rows.append(row)
-    report = Report(rows, peak_flops(peaks), repeats, {"block": block})
+    measurements = Measurements(rows, peak_flops(peaks), repeats, {"block": block})
     for row in rows:
         if row.step_ms and row.step_flops:
-            row.fraction_of_peak = row.step_flops / (row.step_ms / 1e3) / report.matmul_peak_flops
-        if (base := report.of("linear-attention", row.shape)) is not None:
+            row.fraction_of_peak = row.step_flops / (row.step_ms / 1e3) / measurements.matmul_peak_flops
+        if (base := measurements.of("linear-attention", row.shape)) is not None:
             row.against_linear_attention = row.ratios(base)
-        if (naive := report.of(NAIVE.get(row.layer, ""), row.shape)) is not None:
+        if (naive := measurements.of(NAIVE.get(row.layer, ""), row.shape)) is not None:
             row.against_naive = row.ratios(naive)
-    return report
+    return measurements

@@ -16,12 +16,11 @@ from mttt.version import __version__
 
 
 @dataclass
-class Row:
+class Timing:
     """One contestant at one shape. Milliseconds are the best of all rounds; medians have their own fields.
 
-    FLOPs are XLA's count of the program with its loops written out and nothing computed twice: useful FLOPs. XLA counts
-    the body of a loop once, and recomputation is a means, not work. `temp_bytes` is what XLA's buffers for the step
-    need at once, besides inputs and outputs.
+    FLOPs are useful ones: recomputation is a means, not work. `step_flops_executed` has it too (`mttt.count`).
+    `temp_bytes` is what XLA's buffers for the step need at once, besides inputs and outputs.
     """
 
     layer: str
@@ -31,14 +30,15 @@ class Row:
     step_ms: float | None = None
     forward_median_ms: float | None = None
     step_median_ms: float | None = None
-    forward_flops: float | None = None
-    step_flops: float | None = None
+    forward_flops: int | None = None
+    step_flops: int | None = None
+    step_flops_executed: int | None = None
     temp_bytes: int | None = None
     against_linear_attention: dict[str, float] | None = None
     against_naive: dict[str, float] | None = None
     fraction_of_peak: float | None = None
 
-    def ratios(self, other: "Row") -> dict[str, float]:
+    def ratios(self, other: "Timing") -> dict[str, float]:
         """Every number that both have, over the other's."""
         names = (
             "forward_ms",
@@ -47,6 +47,7 @@ class Row:
             "step_median_ms",
             "forward_flops",
             "step_flops",
+            "step_flops_executed",
             "temp_bytes",
         )
         pairs = {name: (getattr(self, name), getattr(other, name)) for name in names}
@@ -54,16 +55,16 @@ class Row:
 
 
 @dataclass
-class Report:
-    """Rows, the machine's matmul peak in the same rounds, and what ran where."""
+class Measurements:
+    """Timings, the machine's matmul peak in the same rounds, and what ran where."""
 
-    rows: list[Row]
+    rows: list[Timing]
     matmul_peak_flops: float
     repeats: int
     extra: dict[str, Any] = field(default_factory=dict)
 
-    def of(self, layer: str, shape: str) -> Row | None:
-        """The row of a contestant."""
+    def of(self, layer: str, shape: str) -> Timing | None:
+        """What a contestant took."""
         return next((row for row in self.rows if (row.layer, row.shape) == (layer, shape)), None)
 
     def json(self) -> dict[str, Any]:

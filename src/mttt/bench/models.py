@@ -10,14 +10,23 @@ import jax.numpy as jnp
 import numpy as np
 
 from mttt.bench.layers import LAYERS
-from mttt.bench.measure import Report, Row, interleave, milliseconds, peak_flops, peak_run, resident_bytes, temp_bytes
+from mttt.bench.measure import (
+    Measurements,
+    Timing,
+    interleave,
+    milliseconds,
+    peak_flops,
+    peak_run,
+    resident_bytes,
+    temp_bytes,
+)
 from mttt.data import Batch
 from mttt.mixers import SelfAttention
 from mttt.models import SMALL, TINY, LearnedPositions, MakeMixer, SinCosPositions, Size, ViT
 from mttt.outer import State, outer_optimizer, schedule, train_step
 
 
-class Model(NamedTuple):
+class Workload(NamedTuple):
     """A ViT and a batch of images for it. `remat` recomputes each block in the backward pass."""
 
     size: Size
@@ -32,9 +41,9 @@ class Model(NamedTuple):
 
 
 MODELS = {
-    "patches": Model(SMALL, 224, 16, 8, False),
-    "pixels": Model(TINY, 112, 1, 1, True),
-    "raw": Model(TINY, 224, 1, 1, True),
+    "patches": Workload(SMALL, 224, 16, 8, False),
+    "pixels": Workload(TINY, 112, 1, 1, True),
+    "raw": Workload(TINY, 224, 1, 1, True),
 }
 CLASSES = 1000
 
@@ -42,7 +51,7 @@ CLASSES = 1000
 class Step:
     """A training step, to be compiled and run."""
 
-    def __init__(self, model: Model, mixer: MakeMixer):
+    def __init__(self, model: Workload, mixer: MakeMixer):
         self.model = model
         rate = schedule(peak=1e-3, warmup=1, steps=100)
         optimizer = outer_optimizer(rate, peak=1e-3, decay=1e-4, clip=1.0, b1=0.9, b2=0.999, bfloat16_moment=True)
@@ -93,14 +102,14 @@ class Step:
         return run
 
 
-def attention_bytes(model: Model) -> int:
+def attention_bytes(model: Workload) -> int:
     """What self-attention's step would need besides the state, by XLA's account; it is compiled, not run."""
     return temp_bytes(Step(model, SelfAttention).lower().compile())
 
 
 def models_bench(
     shapes: list[str], layers: list[str], *, repeats: int = 3, say: Callable[[str], None] = lambda words: None
-) -> Report:
+) -> Measurements:
     """Measure training steps. `resident_bytes` of the report is the most that this process has had."""
     rows, peaks, attention = [], [], {}
     for name in shapes:
@@ -110,7 +119,7 @@ def models_bench(
             say(f"{name}: compiling a step with {layer}")
             step = Step(model, LAYERS[layer])
             compiled = step.lower().compile()
-            rows.append(Row(layer, name, model.batch * model.tokens, temp_bytes=temp_bytes(compiled)))
+            rows.append(Timing(layer, name, model.batch * model.tokens, temp_bytes=temp_bytes(compiled)))
             runs[layer] = step.runner(compiled)
         say(f"{name}: running")
         times = interleave(runs, repeats, lambda done, name=name: say(f"{name}: round {done} of {repeats}"))
@@ -122,6 +131,6 @@ def models_bench(
     for name in shapes:
         say(f"{name}: compiling a step with self-attention, for its memory")
         attention[name] = attention_bytes(MODELS[name])
-    return Report(
+    return Measurements(
         rows, peak_flops(peaks), repeats, {"resident_bytes": resident, "self_attention_temp_bytes": attention}
     )

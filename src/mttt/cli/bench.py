@@ -121,12 +121,12 @@ def _layers(arguments: Arguments, console: Console) -> dict[str, Any]:
     _peak(report, console)
     if arguments.figure is not None:
         lengths = [row for row in report.rows if row.shape in bench.LENGTHS]
-        bench.draw_lengths(bench.Report(lengths, report.matmul_peak_flops, report.repeats), arguments.figure)
+        bench.draw_lengths(bench.Measurements(lengths, report.matmul_peak_flops, report.repeats), arguments.figure)
         console.print(f"Picture: {arguments.figure}", highlight=False, soft_wrap=True)
     return report.json()
 
 
-def _peak(report: bench.Report, console: Console) -> None:
+def _peak(report: bench.Measurements, console: Console) -> None:
     console.print(
         f"Best of {report.repeats} interleaved rounds, and their median. Matmul peak in the same rounds: "
         f"{report.matmul_peak_flops / 1e9:.0f} GFLOP/s.",
@@ -143,7 +143,7 @@ def _ratio(ratio: float | None) -> str:
     return "–" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.1f}"
 
 
-def _layer_table(report: bench.Report, shape: str) -> Table:
+def _layer_table(report: bench.Measurements, shape: str) -> Table:
     """What was measured: times, useful FLOPs, memory, and the part of the peak."""
     table = Table(title=shape, title_justify="left", box=None, padding=(0, 1, 0, 0), title_style="bold")
     table.add_column("layer", no_wrap=True)
@@ -168,7 +168,7 @@ RATIOS = {
 }
 
 
-def _ratio_table(report: bench.Report, shape: str) -> Table | None:
+def _ratio_table(report: bench.Measurements, shape: str) -> Table | None:
     """Each layer against linear attention and against the naive layer; None if neither took part."""
     rows = [row for row in report.rows if row.shape == shape and row.layer != "linear-attention"]
     pairs = [(row.layer, row.against_linear_attention, row.against_naive) for row in rows]

@@ -1,3 +1,4 @@
 """What programs cost, counted instead of measured."""
 
-from mttt.count.xla import flops as flops, shapes_of as shapes_of, written_out as written_out
+from mttt.count.flops import Flops as Flops, flops as flops
+from mttt.count.shapes import shapes_of as shapes_of

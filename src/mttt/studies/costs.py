@@ -2,8 +2,9 @@
 
     mttt study costs --json costs.json
 
-FLOPs are those of a forward pass, of one image more in a batch: by XLA (programs are compiled, never run) and by
-`formulas.py`. Relative FLOPs are relative to linear attention with identity map, of ViT-Tiny in table 3.
+FLOPs are those of a forward pass, of one image more in a batch: counted from the model's program, which is traced and
+never run (`mttt.count`), and by `formulas.py`. Relative FLOPs are relative to linear attention with identity map, of
+ViT-Tiny in table 3.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ import jax
 import jax.numpy as jnp
 
 from mttt.count import flops
-from mttt.models import SMALL, TINY, Block, LearnedPositions, SinCosPositions, Size, ViT
+from mttt.models import SMALL, TINY, LearnedPositions, SinCosPositions, Size, ViT
 from mttt.models.embed import grid
 from mttt.recipes.mixers import Mixer
 from mttt.studies import table1, table3
@@ -55,9 +56,9 @@ class Cost:
     size: str
     parameters: int
     parameters_without_positions: int
-    flops_xla: float
+    flops_counted: int
     flops_analytic: int
-    relative_xla: float
+    relative_counted: float
     relative_analytic: float
     paper_parameters: float
     paper_relative_flops: float
@@ -90,33 +91,16 @@ def parameters(mixer: Mixer, size: Size, images: Images) -> tuple[int, int]:
     return count(model), count(model) - count(model.positions)
 
 
-def flops_of_one_more(make: Callable[..., Any], shape: tuple[int, ...]) -> float:
-    """XLA's count for one more input in a batch. With one input alone, XLA arranges some programs otherwise."""
+def flops_of_one_more(make: Callable[..., Any], shape: tuple[int, ...]) -> int:
+    """FLOPs of one more input in a batch: what is made of parameters alone is made once for all inputs."""
     arrays, rest = _shapes(make)
 
     def run(arrays: Any, batch: Any) -> Any:
         outputs = jax.vmap(lambda one: eqx.combine(arrays, rest)(one))(batch)
         return jax.tree.leaves(outputs)
 
-    two, four = (flops(run, arrays, jax.ShapeDtypeStruct((many, *shape), jnp.float32)) for many in (2, 4))
-    return (four - two) / 2
-
-
-def block_flops(mixer: Mixer, size: Size, n: int) -> float:
-    """XLA's count for one transformer block."""
-    make = mixer.build(n)
-
-    def draw(*, key: Any) -> Block:
-        return Block(make(size.dim, size.heads, key=key), size.dim, key=key)
-
-    return flops_of_one_more(draw, (n, size.dim))
-
-
-def end_flops(size: Size, images: Images) -> float:
-    """XLA's count for what is before and after the blocks: a model of one block without its block."""
-    mixer, one = LAYERS[BASE], size._replace(depth=1)
-    whole = flops_of_one_more(make_vit(mixer, one, images), (images.side, images.side, 3))
-    return whole - block_flops(mixer, size, images.tokens)
+    one, two = (flops(run, arrays, jax.ShapeDtypeStruct((many, *shape), jnp.float32)).useful for many in (1, 2))
+    return two - one
 
 
 def costs(
@@ -128,16 +112,12 @@ def costs(
 ) -> list[Cost]:
     """Every row, counted. `images` and `sizes` may be others than the paper's."""
     images, sizes = images or IMAGES, sizes or SIZES
-    ends: dict[tuple[int, str], float] = {}
-    xla: dict[Printed, float] = {}
+    counted: dict[Printed, int] = {}
     analytic: dict[Printed, int] = {}
     for row in printed:
         say(f"table {row.table}, ViT-{row.size.title()}: counting {row.layer}")
         mixer, size, look = LAYERS[row.layer], sizes[row.size], images[row.table]
-        place = row.table, row.size
-        if place not in ends:
-            ends[place] = end_flops(size, look)
-        xla[row] = ends[place] + size.depth * block_flops(mixer, size, look.tokens)
+        counted[row] = flops_of_one_more(make_vit(mixer, size, look), (look.side, look.side, 3))
         analytic[row] = vit(mixer, size, look.tokens, 3 * look.patch**2, CLASSES)
     bases = {row.table: row for row in reversed(printed) if row.layer == BASE}  # a table's first
     rows = []
@@ -151,9 +131,9 @@ def costs(
                 size=row.size,
                 parameters=everything,
                 parameters_without_positions=without,
-                flops_xla=xla[row],
+                flops_counted=counted[row],
                 flops_analytic=analytic[row],
-                relative_xla=xla[row] / xla[base],
+                relative_counted=counted[row] / counted[base],
                 relative_analytic=analytic[row] / analytic[base],
                 paper_parameters=row.parameters,
                 paper_relative_flops=row.flops,
