@@ -13,12 +13,22 @@ EXPECTED = {
     "inner_loop_by_hand.py": r"largest difference of the outputs: (0\.0e\+00|\d\.\de-0[678])",
     "own_learner.py": r"outer gradient of W₀: [1-9]",
     "plain_vit.py": r"plain ViT: accuracy \d",
+    "variable_lengths.py": r"compiled for \[24, 36, 64\]\naccuracy after 40 steps: [2-9]\d",
     "own_mixer.py": r"MTTT-MLP +\d+ parameters, logits \(10,\)",
 }
 
 
+ARGUMENTS = {"variable_lengths.py": ["40"]}
+
+
 def run(path: Path) -> str:
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=180, env=os.environ)
+    done = subprocess.run(
+        [sys.executable, path, *ARGUMENTS.get(path.name, [])],
+        capture_output=True,
+        text=True,
+        timeout=180,
+        env=os.environ,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -4,6 +4,7 @@ The inner loop is learner × task × optimizer × batching (`mttt.inner`); a `TT
 attention (`mttt.mixers`); `ViT` is a model around any mixer (`mttt.models`).
 """
 
+from mttt.data import Padded as Padded, bucket as bucket, pad_to_bucket as pad_to_bucket
 from mttt.inner import (
     Adjoint as Adjoint,
     Batching as Batching,

@@ -63,3 +63,22 @@ def test_rates_of_any_kind_are_understood():
     assert mttt.GradientDescent(2).rate == 2.0
     with pytest.raises(ValueError, match=r"a rate of shape \(2, 2\)"):
         mttt.GradientDescent(jnp.ones((2, 2)))
+
+
+def test_hyper_parameters_of_optax_are_learned_if_they_are_arrays(float64):
+    """The gradient by a learning rate inside Optax is that by the same rate outside."""
+
+    def outer(optimizer):
+        return jnp.sum(trained(optimizer)(tokens()[:, :WIDTH]) ** 2)
+
+    by_optax = eqx.filter_grad(outer)(mttt.OptaxOptimizer(optax.sgd, learning_rate=jnp.asarray(0.5), momentum=0.0))
+    by_hand = eqx.filter_grad(outer)(mttt.GradientDescent(jnp.asarray(0.5)))
+    assert relative_error(by_optax.hyperparameters["learning_rate"], by_hand.rate) < 1e-11
+    assert by_optax.hyperparameters["momentum"] is None, "a number is fixed"
+
+
+def test_hyper_parameters_of_optax_can_be_replaced(float64):
+    optimizer = mttt.OptaxOptimizer(optax.sgd, learning_rate=0.3, momentum=0.9)
+    changed = eqx.tree_at(lambda o: o.hyperparameters["learning_rate"], optimizer, 0.5)
+    expected = trained(mttt.OptaxOptimizer(optax.sgd, learning_rate=0.5, momentum=0.9))
+    assert relative_error(trained(changed), expected) == 0

@@ -1,6 +1,7 @@
 """Data sets, and the pipeline that makes batches of them. The kinds of data are rooms of their own: `pictures`."""
 
 from mttt.data.batch import Batch as Batch
+from mttt.data.buckets import Padded as Padded, bucket as bucket, pad_to_bucket as pad_to_bucket
 from mttt.data.collate import Skipped as Skipped
 from mttt.data.dataset import DataSet as DataSet, describe as describe
 from mttt.data.errors import BadData as BadData, BadExample as BadExample

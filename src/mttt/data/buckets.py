@@ -1,0 +1,41 @@
+"""Inputs of several lengths without a compilation for each: padded to the next of a few lengths, and masked."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Shaped
+
+
+class Padded(NamedTuple):
+    """Inputs of one length, and which of their tokens are real."""
+
+    tokens: Shaped[np.ndarray, "b n *rest"]
+    mask: Bool[np.ndarray, "b n"]
+
+
+def bucket(n: int, lengths: Sequence[int]) -> int:
+    """The smallest of the lengths that holds n tokens."""
+    fitting = [length for length in lengths if length >= n]
+    if not fitting:
+        longest = max(lengths, default=0)
+        raise ValueError(f"an input of n={n} tokens; the longest of the lengths is {longest}. Add one of at least {n}")
+    return min(fitting)
+
+
+def pad_to_bucket(inputs: Sequence[Shaped[np.ndarray, "_ *rest"]], lengths: Sequence[int]) -> Padded:
+    """Stack inputs (n, …) of several n, padded with zeros to the smallest of `lengths` that holds the longest of them.
+
+    A program that is compiled for each of a few lengths then serves all inputs. `mask` is what mixers, stacks and
+    models take: real tokens come out as if there were no padding.
+    """
+    if not inputs:
+        raise ValueError("no inputs to pad; expected at least one")
+    n = bucket(max(len(each) for each in inputs), lengths)
+    padded = Padded(
+        np.zeros((len(inputs), n, *inputs[0].shape[1:]), inputs[0].dtype), np.zeros((len(inputs), n), dtype=bool)
+    )
+    for row, each in enumerate(inputs):
+        padded.tokens[row, : len(each)] = each
+        padded.mask[row, : len(each)] = True
+    return padded

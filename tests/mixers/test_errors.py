@@ -1,0 +1,113 @@
+"""Mistakes with the library get one sentence that says what came, what was expected and what to do."""
+
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jaxtyping
+import optax
+import pytest
+
+import mttt
+from catalogue import DIM, HEADS, MIXERS, build, maker, tokens
+
+KEY = jax.random.key(0)
+
+
+@pytest.fixture(autouse=True)
+def as_users_run_it():
+    """Without the checks of types that only the tests have."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.parametrize("name", MIXERS)
+def test_every_mixer_takes_the_tokens_of_one_input(name):
+    mixer = build(maker(name), DIM, HEADS, name=(name, 7))
+    with pytest.raises(ValueError, match=r"tokens of shape \(3, 7, 12\): expected one input.*use jax.vmap"):
+        mixer(tokens(batch=(3,)))
+    with pytest.raises(ValueError, match=r"tokens of shape \(0, 12\): there is no token"):
+        mixer(tokens(0))
+    with pytest.raises(ValueError, match=r"mask of shape \(6,\) and dtype bool: expected \(7,\)"):
+        mixer(tokens(), mask=jnp.ones(6, bool))
+
+
+class Narrow(eqx.Module):
+    """Answers with too few numbers."""
+
+    def __init__(self, width, *, key):
+        pass
+
+    def __call__(self, inputs, *, key=None):
+        return inputs[:, 1:]
+
+
+class NoKey(Narrow):
+    """Takes no key."""
+
+    def __call__(self, inputs):
+        return inputs
+
+
+class OneNumber(mttt.TokenwiseTask):
+    """The mean of the losses instead of the losses."""
+
+    inner: mttt.Reconstruction
+
+    def __init__(self, dim, width, *, key):
+        self.inner = mttt.Reconstruction(dim, width, key=key)
+
+    def __call__(self, tokens):
+        problem = self.inner(tokens)
+        return mttt.Problem(problem.inputs, problem.targets, lambda z, targets: jnp.mean(problem.losses(z, targets)))
+
+    def report(self, losses):
+        return losses
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"batching": 4}, r"batching=4: expected an instance of Batching, for example FullBatch\(4\)"),
+        ({"optimizer": 0.5}, r"optimizer=0.5: expected an instance of Optimizer, for example GradientDescent\(0.5\)"),
+        ({"optimizer": mttt.GradientDescent}, "expected an instance of Optimizer"),
+        ({"adjoint": 64}, r"adjoint=64: expected .* Recompute\(block=256\)"),
+        (
+            {"learner": mttt.LinearLearner(6, key=KEY)},
+            "learner is an instance of LinearLearner; expected what makes one",
+        ),
+        ({"task": mttt.Reconstruction(DIM, 6, key=KEY)}, "task is an instance of Reconstruction; expected what makes"),
+        ({"learner": Narrow}, r"the learner Narrow maps \(3, 6\) to \(3, 5\); expected \(3, 6\)"),
+        ({"learner": NoKey}, r"the learner NoKey was called as learner\(inputs, key=None\).*and failed: .*key"),
+        ({"learner": partial(mttt.LinearLearner, key=KEY), "heads": 5}, "heads=5 does not divide dim=12"),
+        (
+            {"learner": lambda width, *, key: mttt.LinearLearner(2 * width, key=key)},
+            "the learner LinearLearner was called",
+        ),
+    ],
+)
+def test_what_cannot_become_a_layer_is_refused_when_it_is_built(options, reason):
+    given = {"heads": HEADS, "learner": mttt.MLPLearner} | options
+    with pytest.raises((TypeError, ValueError), match=reason):
+        mttt.TTT(DIM, **given, key=KEY)
+
+
+def test_a_loss_that_is_one_number_is_refused():
+    layer = mttt.TTT(DIM, HEADS, learner=mttt.MLPLearner, task=OneNumber, key=KEY)
+    with pytest.raises(ValueError, match=r"losses have shape \(\) for 7 rows; return one loss for each row"):
+        layer(tokens())
+
+
+def test_optax_is_given_what_makes_a_transformation():
+    with pytest.raises(TypeError, match=r"write OptaxOptimizer\(optax.sgd, learning_rate=0.3\)"):
+        mttt.OptaxOptimizer(optax.sgd(0.3))
+    with pytest.raises(TypeError, match="speed"):
+        mttt.OptaxOptimizer(optax.sgd, speed=0.3)
+
+
+def test_images_come_one_at_a_time():
+    model = mttt.ViT((8, 8, 1), 3, size=mttt.Size(8, 1, 2), patch=4, mixer=mttt.SelfAttention, key=KEY)
+    with pytest.raises(ValueError, match=r"image of shape \(5, 8, 8, 1\).*use jax.vmap"):
+        model(jnp.zeros((5, 8, 8, 1)))
