@@ -117,7 +117,7 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
     runs_of(place, ALL_ROWS)  # what cannot be reported should show now, not after hours
     left = False
     if not arguments.report:
-        with refusing(**{"--data.path": "--data"}):
+        with refusing({"data.path": "--data"}):
             grid = Grid(place, jobs_of(rows, arguments.seeds))
         try:
             with watch(console) as watcher:

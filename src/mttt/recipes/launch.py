@@ -9,9 +9,10 @@ from jaxtyping import PRNGKeyArray
 
 from mttt.data import DataSet, Source, Spec, Subset, describe, training_batches
 from mttt.data.pictures import Arrays
+from mttt.fields import differences
 from mttt.models import ViT
 from mttt.outer import Evaluation, Observer, Plan, State, Training, self_check, train
-from mttt.recipes.codec import decode, differences
+from mttt.recipes.codec import decode
 from mttt.recipes.recipe import Recipe
 from mttt.runs import Run
 
@@ -62,7 +63,7 @@ def check_data(run: Run, data: DataSet) -> None:
     if run.data is not None and (changed := differences(run.data, describe(data))):
         raise ValueError(
             f"the data of {run.path} are not what they were when it began, so its numbers would mean nothing:\n  "
-            + "\n  ".join(line.replace("asked for", "now") for line in changed)
+            + "\n  ".join(map(str, changed))
         )
 
 
