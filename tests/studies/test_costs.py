@@ -118,7 +118,7 @@ def test_the_command_prints_and_writes_every_row(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["cost"], "unknown study 'cost'. Did you mean costs?"),
+        (["cost"], "unknown study command 'cost'. Did you mean costs?"),
         (["costs", "--json", "nowhere/a.json"], "no directory nowhere"),
         (["costs", "--json", "."], ". is a directory"),
     ],
