@@ -73,7 +73,10 @@ def test_predict_prints_the_top_classes(run, tmp_path):
         (["train", "--model.mixer", "mtt-mlp"], "Did you mean mttt-mlp"),
         (["train", "--model.mixer"], "needs a name"),
         (["train", "--model.mixer.optimizer", "sgd"], "Choose from: fixed-rate"),
-        (["train", "--model.mixer", "self-attention", "--model.mixer.optimizer", "adam"], "has no optimizer"),
+        (
+            ["train", "--model.mixer", "self-attention", "--model.mixer.optimizer", "adam"],
+            "no such choice with the model.mixer",
+        ),
         (["train", "--epochs", "-1"], "--epochs -1.0: must"),
         (["train", "--epochs", "nan"], "--epochs nan: must"),
         (["train", "--epochs", "many"], "many"),

@@ -21,12 +21,13 @@ from mttt.data.pictures.augment import (
     ResizeShortSide,
 )
 from mttt.fields import FieldError, possible_choices
-from mttt.recipes import PRESETS, Recipe, decode, encode, options
+from mttt.recipes import PRESETS, Recipe, decode, encode, options, recipe_of
 from mttt.recipes.augment import AugmentRecipe
 from mttt.recipes.data import FolderRecipe, TarRecipe
 from mttt.recipes.inner import FullBatchRecipe, MiniBatchesRecipe
 from mttt.recipes.inner_optimizers import FixedRateRecipe, InnerAdamRecipe, LearnedRateRecipe, MomentumRecipe
 from mttt.recipes.ttt import MTTT_LINEAR, TTTRecipe
+from mttt.runs import Run, RunError
 
 OPTIONS = options(Recipe())
 
@@ -63,6 +64,12 @@ def test_recipes_that_do_not_fit_are_refused():
         decode(good | {"seed": "four"})
     with pytest.raises(UsageError, match="unknown preset"):
         train.parse(["nothing"])
+
+
+def test_a_run_whose_recipe_was_changed_is_refused(tmp_path):
+    run = Run.create(tmp_path / "run", encode(PRESETS["digits"].recipe) | {"seed": "four"})
+    with pytest.raises(RunError, match=r"run cannot be used: seed='four': must be a whole number"):
+        recipe_of(run)
 
 
 def test_names_stand_for_products_of_one_kind():

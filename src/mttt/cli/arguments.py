@@ -21,6 +21,11 @@ class UsageError(Exception):
     """Something that was typed cannot be meant. The message says what came, what was expected and what to do."""
 
 
+def flag(path: str) -> str:
+    """How a field is spelt on the command line."""
+    return f"--{path.replace('_', '-')}"
+
+
 @contextmanager
 def refusing(flags: Mapping[str, str] | None = None) -> Iterator[None]:
     """Where what was typed is checked: a ValueError says what is wrong with it. Elsewhere it is a defect of ours.
@@ -30,9 +35,9 @@ def refusing(flags: Mapping[str, str] | None = None) -> Iterator[None]:
     try:
         yield
     except FieldError as error:
-        flag = (flags or {}).get(error.path, f"--{error.path.replace('_', '-')}")
+        name = (flags or {}).get(error.path, flag(error.path))
         came = " is missing" if error.missing else f" {error.value}"
-        raise UsageError(f"{flag}{came}: {error.reason}") from error
+        raise UsageError(f"{name}{came}: {error.reason}") from error
     except ValueError as error:
         raise UsageError(str(error)) from error
 
@@ -85,9 +90,9 @@ def take_kinds(recipe: Recipe, words: list[str]) -> tuple[Recipe, list[str]]:
     rest = []
     iterator = iter(words)
     for word in iterator:
-        flag, equals, value = word.partition("=")
-        path = flag.removeprefix("--").replace("-", "_")
-        if flag.startswith("--") and path in paths:
+        name, equals, value = word.partition("=")
+        path = name.removeprefix("--").replace("-", "_")
+        if name.startswith("--") and path in paths:
             chosen[path] = value if equals else next(iterator, None)
         else:
             rest.append(word)
@@ -99,20 +104,17 @@ def take_kinds(recipe: Recipe, words: list[str]) -> tuple[Recipe, list[str]]:
 def _choose(recipe: Recipe, path: str, name: str | None) -> Recipe:
     """The recipe with what the name stands for at this path."""
     here = options(recipe).get(path)
-    *above, last = path.split(".")
     if here is None:
-        part = recipe
-        for step in above:
-            part = getattr(part, step)
-        raise UsageError(f"{'.'.join(above)} is {getattr(part, 'kind', 'of a kind')}, which has no {last}")
+        above = path.rpartition(".")[0]
+        raise UsageError(f"{flag(path)}: there is no such choice with the {above} that is chosen")
     if name is None or name.startswith("-"):
-        raise UsageError(f"--{path} needs a name: {', '.join(here)}")
+        raise UsageError(f"{flag(path)} needs a name: {', '.join(here)}")
     if name not in here:
         raise unknown(path, name, list(here))
     value = here[name].value
     if isinstance(value, PicturesRecipe):  # in another kind of file they are still the same pictures
         value = type(value).like(recipe.data)
-    return _replace(recipe, [*above, last], value)
+    return _replace(recipe, path.split("."), value)
 
 
 def _replace(part: Any, names: list[str], value: Any) -> Any:
@@ -128,4 +130,4 @@ def preset_recipe(preset: str | None) -> Recipe:
 
 def kinds_help(recipe: Recipe) -> str:
     """The names that fields with kinds take."""
-    return "\n".join(f"  --{path} {{{','.join(here)}}}" for path, here in options(recipe).items())
+    return "\n".join(f"  {flag(path)} {{{','.join(here)}}}" for path, here in options(recipe).items())

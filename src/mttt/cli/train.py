@@ -32,10 +32,10 @@ from mttt.recipes import (
     PRESETS,
     Recipe,
     check_data,
-    decode,
     default_workers,
     encode,
     launch,
+    recipe_of,
 )
 from mttt.recipes.check import not_negative
 from mttt.report import draw_figures
@@ -68,7 +68,7 @@ def parse(words: list[str]) -> tuple[str | None, Arguments]:
     preset, rest = take_preset(words)
     path = _run_word(rest)
     if preset is None and path is not None and (path / "recipe.json").is_file():
-        base = decode(Run.open(path).recipe)
+        base = recipe_of(Run.open(path))
     else:
         preset = preset or preset_for_data(rest)
         base = preset_recipe(preset)

@@ -1,6 +1,6 @@
 """Recipes: what to train, as data; and the presets, which are recipes with names."""
 
-from mttt.recipes.codec import decode as decode, encode as encode
+from mttt.recipes.codec import decode as decode, encode as encode, recipe_of as recipe_of
 from mttt.recipes.launch import (
     check_data as check_data,
     default_workers as default_workers,

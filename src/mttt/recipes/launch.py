@@ -12,7 +12,7 @@ from mttt.data.pictures import Arrays
 from mttt.fields import differences
 from mttt.models import ViT
 from mttt.outer import Evaluation, Observer, Plan, State, Training, self_check, train
-from mttt.recipes.codec import decode
+from mttt.recipes.codec import recipe_of
 from mttt.recipes.recipe import Recipe
 from mttt.runs import Run
 
@@ -69,7 +69,7 @@ def check_data(run: Run, data: DataSet) -> None:
 
 def load_data(run: Run) -> DataSet:
     """The data of a run, from where they were when it began; others are refused."""
-    data = decode(run.recipe).data.load()
+    data = recipe_of(run).data.load()
     check_data(run, data)
     return data
 
@@ -79,7 +79,7 @@ def load(run: Run, *, data: DataSet | None = None) -> tuple[Recipe, Spec, ViT]:
 
     The data may be gone; if they are given, other data than the run's are refused.
     """
-    recipe: Recipe = decode(run.recipe)
+    recipe: Recipe = recipe_of(run)
     if data is not None:
         check_data(run, data)
     record = run.data or describe(load_data(run) if data is None else data)
