@@ -36,7 +36,7 @@ BELOW = {
         "data",
         "runs",
     },
-    "cli": {"fields", "inner", "bench", "studies", "recipes", "report", "outer", "mixers", "data", "runs"},
+    "cli": {"fields", "bench", "studies", "recipes", "report", "outer", "mixers", "data", "runs"},
 }
 # Rooms inside a room, which the files around them do not know: a new kind of data changes none of what all kinds share.
 KINDS = {"data": {"pictures"}}

@@ -141,7 +141,11 @@ def test_defects_of_ours_are_not_blamed_on_the_user(monkeypatch):
 
 @pytest.mark.parametrize(
     ("words", "reason"),
-    [(["--steps", "-1"], "steps=-1"), (["--rate", "nan"], "rate=nan"), (["--rate", "1e30", "--json"], "diverged")],
+    [
+        (["--steps", "-1"], "steps=-1"),
+        (["--rate", "nan"], "--rate nan: must"),
+        (["--rate", "1e30", "--json"], "diverged"),
+    ],
 )
 def test_impossible_evaluations_are_refused(run, words, reason):
     _, err = mttt("evaluate", run, *words, cwd=run.parent, code=2)

@@ -5,7 +5,7 @@ from functools import partial
 from typing import ClassVar, Literal, NamedTuple
 
 from mttt.fields import FieldError
-from mttt.inner import Frozen, Memory, Trained, Zeros
+from mttt.inner import Frozen, Memory, Optimizer, Trained, Zeros
 from mttt.mixers import TTT
 from mttt.mixers.ttt import MakeStart
 from mttt.models import MakeMixer
@@ -73,6 +73,10 @@ class TTTRecipe:
             batching=self.batching.build(),
             adjoint=self.adjoint.build(),
         )
+
+    def optimizer_at(self, rate: float) -> Optimizer:
+        """The optimizer of the inner loop with another, fixed η, for a model that is trained."""
+        return self.optimizer.at_rate(rate).build(self.batching.steps)
 
 
 _BY_HEART = "a learner without weights takes no steps; leave this as it is by default, as the mixer called kernel does"
