@@ -11,6 +11,7 @@ ROOT = Path(mttt.__file__).parent
 # Each room, and the rooms it may import from.
 BELOW = {
     "nn": set(),
+    "fields": set(),
     "data": set(),
     "runs": set(),
     "count": set(),
@@ -19,10 +20,23 @@ BELOW = {
     "models": {"mixers", "inner", "nn"},
     "outer": {"models", "nn", "data", "runs"},
     "report": {"runs"},
-    "recipes": {"outer", "models", "mixers", "inner", "nn", "data", "runs"},
+    "recipes": {"fields", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
     "bench": {"count", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
-    "studies": {"report", "bench", "count", "recipes", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
-    "cli": {"inner", "bench", "studies", "recipes", "report", "outer", "mixers", "data", "runs"},
+    "studies": {
+        "fields",
+        "report",
+        "bench",
+        "count",
+        "recipes",
+        "outer",
+        "models",
+        "mixers",
+        "inner",
+        "nn",
+        "data",
+        "runs",
+    },
+    "cli": {"fields", "bench", "studies", "recipes", "report", "outer", "mixers", "data", "runs"},
 }
 # Rooms inside a room, which the files around them do not know: a new kind of data changes none of what all kinds share.
 KINDS = {"data": {"pictures"}}

@@ -115,19 +115,20 @@ def test_data_and_rows(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["layer"], "unknown benchmark 'layer'. Did you mean layers?"),
+        (["layer"], "unknown bench command 'layer'. Did you mean layers?"),
         (["layers", "--shape", "pixel"], "unknown shape 'pixel'. Did you mean pixels?"),
         (["layers", "--layer", "mtt-mlp"], "Did you mean mttt-mlp?"),
-        (["layers", "--repeats", "0"], "repeats=0"),
-        (["layers", "--block", "0"], "block=0"),
+        (["layers", "--repeats", "0"], "--repeats 0: must"),
+        (["layers", "--block", "0"], "--block 0: must"),
         (["layers", "--json", "nowhere/a.json"], "no directory nowhere"),
         (["layers", "--json", "."], ". is a directory"),
         (["model", "--layer", "self-attention"], "unknown layer 'self-attention'"),
-        (["data", "--shape", "pixels"], "mttt bench data has no --shape"),
-        (["layers", "--path", "."], "no --path and no --workers"),
-        (["data", "--workers", "-1"], "workers=-1: must be 0 or more"),
+        (["model", "--shape"], "--shape is missing: name at least one"),
+        (["data", "--shape", "pixels"], "--shape"),
+        (["layers", "--path", "."], "--path"),
+        (["data", "--workers", "-1"], "--workers -1: must be"),
         (["data", "--path", "nowhere"], "nowhere does not exist"),
-        (["model", "--figure", "a.png"], "no --block and no --figure"),
+        (["model", "--figure", "a.png"], "--figure"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(words, reason, capsys):

@@ -9,8 +9,10 @@ from PIL import Image
 from cli.harness import TINY, mttt
 from mttt.cli import train
 from mttt.data.pictures import load_digits
-from mttt.recipes import MIXERS, PRESETS
+from mttt.recipes import PRESETS, Recipe, options
 from mttt.version import __version__
+
+BATCHING = "--model.mixer.batching"
 
 
 @pytest.fixture(scope="module")
@@ -71,15 +73,21 @@ def test_predict_prints_the_top_classes(run, tmp_path):
         (["train", "--model.mixer", "mtt-mlp"], "Did you mean mttt-mlp"),
         (["train", "--model.mixer"], "needs a name"),
         (["train", "--model.mixer.optimizer", "sgd"], "Choose from: fixed-rate"),
-        (["train", "--model.mixer", "self-attention", "--model.mixer.optimizer", "adam"], "has no optimizer"),
-        (["train", "--epochs", "-1"], "epochs=-1"),
-        (["train", "--epochs", "nan"], "epochs=nan"),
+        (
+            ["train", "--model.mixer", "self-attention", "--model.mixer.optimizer", "adam"],
+            "no such choice with the model.mixer",
+        ),
+        (["train", "--epochs", "-1"], "--epochs -1.0: must"),
+        (["train", "--epochs", "nan"], "--epochs nan: must"),
         (["train", "--epochs", "many"], "many"),
         (["train", "--no-such-field", "1"], "no-such-field"),
         (["train", "--model.patch", "3"], "patch=3 does not divide an image of 8×8; try 1, 2, 4, 8"),
         (["train", "--model.heads", "7"], "heads=7 does not divide"),
-        (["train", "--model.mixer.steps", "-2"], "steps=-2"),
-        (["train", "--model.patch", "4", "--model.mixer.batching", "mini", "--model.mixer.steps", "9"], "at most 4"),
+        (["train", "--model.mixer.batching.steps", "-2"], "steps=-2"),
+        (["train", "--model.patch", "4", *f"{BATCHING} mini {BATCHING}.steps 9".split()], "at most 4"),
+        (["train", "--model.mixer.start", "zeros"], "--model.mixer.start zeros: an MLP whose"),
+        (["train", "--model.mixer.learner", "nadaraya-watson"], "--model.mixer.start trained: a learner without"),
+        (["train", "--model.mixer.steps", "4"], "--model.mixer.batching.steps"),
         (["train", "--batch-size", "5000"], "there are 1437 training images"),
         (["train", "--batch-size", "10", "--accumulate", "3"], "does not divide batch_size=10"),
         (["train", "--data.holdout", "1.5"], "holdout=1.5"),
@@ -133,7 +141,11 @@ def test_defects_of_ours_are_not_blamed_on_the_user(monkeypatch):
 
 @pytest.mark.parametrize(
     ("words", "reason"),
-    [(["--steps", "-1"], "steps=-1"), (["--rate", "nan"], "rate=nan"), (["--rate", "1e30", "--json"], "diverged")],
+    [
+        (["--steps", "-1"], "steps=-1"),
+        (["--rate", "nan"], "--rate nan: must"),
+        (["--rate", "1e30", "--json"], "diverged"),
+    ],
 )
 def test_impossible_evaluations_are_refused(run, words, reason):
     _, err = mttt("evaluate", run, *words, cwd=run.parent, code=2)
@@ -144,11 +156,17 @@ def test_version_help_and_module(tmp_path):
     assert mttt("--version", cwd=tmp_path)[0].strip() == f"mttt {__version__}"
     assert "evaluate" in mttt("--help", cwd=tmp_path)[0]
     out, _ = mttt("train", "--help", cwd=tmp_path)
-    for words in ("--model.mixer.steps", "--optimizer.rate", "self-attention", "peak rate"):
+    for words in (
+        "--model.mixer.batching.steps",
+        "imagenet-patches  the",
+        "--optimizer.rate",
+        "self-attention",
+        "peak rate",
+    ):
         assert words in out
     assert "digits" in mttt("presets", cwd=tmp_path)[0]
     out, _ = mttt("presets", "--mixers", cwd=tmp_path)
-    assert all(name in out for name in MIXERS)
+    assert all(name in out for name in options(Recipe())["model.mixer"])
 
 
 def test_compiled_programs_are_kept(tmp_path, monkeypatch):

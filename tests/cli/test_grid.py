@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console
 
 from mttt.cli import grid
-from mttt.recipes.mixers import Attention
+from mttt.recipes.mixers import SelfAttentionRecipe
 from mttt.studies import Job, Row, Watcher
 
-A, B, C, D = (Job(Row(name, name, Attention()), 0) for name in "abcd")
+A, B, C, D = (Job(Row(name, name, SelfAttentionRecipe()), 0) for name in "abcd")
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Recipes: from the command line, to JSON and back, and to things that run."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,28 +20,35 @@ from mttt.data.pictures.augment import (
     Resize,
     ResizeShortSide,
 )
-from mttt.recipes import MIXERS, PRESETS, UNIONS, decode, differences, encode
+from mttt.fields import FieldError, possible_choices
+from mttt.recipes import PRESETS, Recipe, decode, encode, options, recipe_of
 from mttt.recipes.augment import AugmentRecipe
 from mttt.recipes.data import FolderRecipe, TarRecipe
+from mttt.recipes.inner import FullBatchRecipe, MiniBatchesRecipe
+from mttt.recipes.inner_optimizers import FixedRateRecipe, InnerAdamRecipe, LearnedRateRecipe, MomentumRecipe
+from mttt.recipes.ttt import MTTT_LINEAR, TTTRecipe
+from mttt.runs import Run, RunError
+
+OPTIONS = options(Recipe())
 
 
 def check(recipe, data):
     recipe.check(data.spec, len(data.train))
 
 
-@pytest.mark.parametrize("mixer", MIXERS)
+@pytest.mark.parametrize("mixer", OPTIONS["model.mixer"])
 def test_every_mixer_of_the_command_line_builds_and_survives_json(mixer):
     _, arguments = train.parse(["digits", "--model.mixer", mixer, "--model.size", "micro-s", "--seed", "3"])
     recipe = arguments.recipe
-    assert type(recipe.model.mixer) is MIXERS[mixer]
+    assert recipe.model.mixer == OPTIONS["model.mixer"][mixer].value
     assert decode(json.loads(json.dumps(encode(recipe)))) == recipe
     check(recipe, recipe.data.load())
 
 
-@pytest.mark.parametrize("optimizer", UNIONS["model.mixer.optimizer"])
-@pytest.mark.parametrize("batching", ["full", "mini"])
+@pytest.mark.parametrize("optimizer", OPTIONS["model.mixer.optimizer"])
+@pytest.mark.parametrize("batching", OPTIONS["model.mixer.batching"])
 def test_every_inner_optimizer_of_the_command_line_builds(optimizer, batching):
-    words = f"--model.mixer.optimizer {optimizer} --model.mixer.batching {batching} --model.mixer.steps 3"
+    words = f"--model.mixer.optimizer {optimizer} --model.mixer.batching {batching} --model.mixer.batching.steps 3"
     recipe = train.parse(["--model.mixer", "mttt-mlp", *words.split()])[1].recipe
     assert decode(encode(recipe)) == recipe
     check(recipe, recipe.data.load())
@@ -48,13 +56,70 @@ def test_every_inner_optimizer_of_the_command_line_builds(optimizer, batching):
 
 def test_recipes_that_do_not_fit_are_refused():
     good = encode(PRESETS["digits"].recipe)
-    with pytest.raises(ValueError, match="unknown field colour"):
+    with pytest.raises(FieldError, match="colour=1: unknown field; known: data, model"):
         decode(good | {"colour": 1})
-    with pytest.raises(ValueError, match="unknown kind 'mnist'"):
+    with pytest.raises(FieldError, match=r"data\.kind=mnist: unknown; known: digits, idx"):
         decode(good | {"data": {"kind": "mnist"}})
-    assert differences(good, good | {"seed": 4}) == ["seed: 0 there, 4 asked for"]
+    with pytest.raises(FieldError, match="seed='four': must be a whole number"):
+        decode(good | {"seed": "four"})
     with pytest.raises(UsageError, match="unknown preset"):
         train.parse(["nothing"])
+
+
+def test_a_run_whose_recipe_was_changed_is_refused(tmp_path):
+    run = Run.create(tmp_path / "run", encode(PRESETS["digits"].recipe) | {"seed": "four"})
+    with pytest.raises(RunError, match=r"run cannot be used: seed='four': must be a whole number"):
+        recipe_of(run)
+
+
+def test_names_stand_for_products_of_one_kind():
+    recipe = train.parse(["--model.mixer", "mttt-linear", "--model.mixer.batching", "mini"])[1].recipe
+    written = encode(recipe)["model"]["mixer"]
+    assert written["kind"] == "ttt"
+    assert (written["learner"], written["start"]) == ({"kind": "linear"}, "zeros")
+    assert written["batching"] == {"kind": "mini", "steps": 4}
+    assert recipe.model.mixer == replace(MTTT_LINEAR, batching=MiniBatchesRecipe(4))
+    # From one product to another in any order of the words, past products that have no meaning.
+    words = ["--model.mixer.start", "frozen", "--model.mixer.learner", "mlp", "--model.mixer", "mttt-linear"]
+    made = train.parse(words)[1].recipe.model.mixer
+    assert (made.learner.kind, made.start, made.task.decoder_norm) == ("mlp", "frozen", False)
+    made.check()
+
+
+def test_what_is_chosen_decides_what_can_be_chosen():
+    attention = train.parse(["--model.mixer", "self-attention"])[1].recipe
+    assert set(options(attention)) == {"data", "model.mixer"}
+    parts = {"learner", "task", "optimizer", "batching", "adjoint"}
+    assert (
+        set(OPTIONS) == set(possible_choices(Recipe)) == {"data", "model.mixer"} | {f"model.mixer.{p}" for p in parts}
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [
+        ("--model.mixer.start zeros", "start"),
+        ("--model.mixer kernel --model.mixer.start frozen", "start"),
+        ("--model.mixer kernel --model.mixer.batching mini", "batching"),
+        ("--model.mixer kernel --model.mixer.batching.steps 2", "batching"),
+        ("--model.mixer.start memory", "start"),
+        ("--model.mixer.learner nadaraya-watson", "start"),
+        ("--model.mixer.learner nadaraya-watson --model.mixer.start memory", "optimizer"),  # the digits have η = 8
+    ],
+)
+def test_products_without_a_meaning_are_refused(words, field):
+    recipe = train.parse(["digits", *words.split()])[1].recipe
+    with pytest.raises(FieldError) as refused:
+        check(recipe, recipe.data.load())
+    assert refused.value.path == f"model.mixer.{field}"
+
+
+def test_an_optimizer_can_be_had_at_another_rate():
+    assert FixedRateRecipe(2.0).at_rate(3.0) == LearnedRateRecipe(per_step=True).at_rate(3.0) == FixedRateRecipe(3.0)
+    assert MomentumRecipe(momentum=0.5).at_rate(3.0) == MomentumRecipe(3.0, 0.5)
+    assert InnerAdamRecipe().at_rate(3.0) == InnerAdamRecipe(3.0)
+    steps = TTTRecipe(batching=FullBatchRecipe(3)).batching.steps
+    assert LearnedRateRecipe(2.0, per_step=True).build(steps).rate.tolist() == [2.0, 2.0, 2.0]
 
 
 SHAPES = {"fashion-patches": (28, 28, 1), "fashion-pixels": (14, 14, 1), "folder": (64, 64, 3)}

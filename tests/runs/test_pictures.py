@@ -78,10 +78,13 @@ def test_a_bad_picture_stops_a_run_that_may_not_skip(reference):
     [
         (["folder"], "--data.path is missing: a folder of class folders"),
         (["folder", "--data.path", "nowhere"], "--data.path nowhere: there is no such file or folder"),
-        (["--data", "parquet", "--data.path", "pictures"], "pictures is of the kind folder: say --data folder"),
+        (
+            ["--data", "parquet", "--data.path", "pictures"],
+            "--data parquet: pictures is of the kind folder; choose that",
+        ),
         (["--data", "foldr"], "Did you mean folder?"),
         (["cifar10-patches"], "--data.path is missing: cifar-10-binary.tar.gz"),
-        (["folder", "--data.path", "pictures", "--workers", "-1"], "workers=-1"),
+        (["folder", "--data.path", "pictures", "--workers", "-1"], "--workers -1: must"),
         (["folder", "--data.path", "pictures", "--data.augment.magnitude", "11"], "magnitude=11: must be 0 to 10"),
     ],
 )

@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from mttt.recipes import PRESETS
-from mttt.recipes.mixers import MTTTMLP, IdentityLinearAttention
+from mttt.recipes.mixers import LinearAttentionRecipe
+from mttt.recipes.ttt import MTTT_MLP
 from mttt.studies import Grid, Place, Row, jobs_of
 from mttt.studies.scale import Scale
 
@@ -25,8 +26,8 @@ SCALE = Scale(
     points=2,
 )
 ROWS = (
-    Row("linear-attention", "Linear attention, identity map", IdentityLinearAttention()),
-    Row("mttt-mlp", "MTTT-MLP", MTTTMLP(), probe=(0, 1)),
+    Row("linear-attention", "Linear attention, identity map", LinearAttentionRecipe()),
+    Row("mttt-mlp", "MTTT-MLP", MTTT_MLP, probe=(0, 1)),
 )
 
 

@@ -1,14 +1,17 @@
 """Parameters and FLOPs of the paper's tables."""
 
 import json
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from mttt.cli.main import main
 from mttt.models import Size
-from mttt.recipes import MIXERS
-from mttt.recipes.mixers import MTTTMLP, LinformerAttention, LongformerAttention, MTTTLinear
+from mttt.recipes import Recipe, options
+from mttt.recipes.inner import FullBatchRecipe, ReconstructionRecipe
+from mttt.recipes.mixers import LinformerRecipe, LongformerRecipe
+from mttt.recipes.ttt import MTTT_LINEAR, MTTT_MLP, MTTT_MLP_SGD4
 from mttt.studies import costs as costs_of_the_paper
 from mttt.studies.costs import (
     BASE,
@@ -26,12 +29,12 @@ from mttt.studies.notes import NOTES
 from mttt.studies.paper import PRINTED
 
 N, DIM, HEADS = 192, 64, 2
-RECIPES = {name: kind() for name, kind in MIXERS.items()} | {
-    "mttt-mlp-sgd4": MTTTMLP(steps=4, batching="mini"),
-    "mttt-mlp-t2": MTTTMLP(steps=2, decoder_norm=False),
-    "mttt-linear-t2": MTTTLinear(steps=2),
-    "linformer-32": LinformerAttention(rank=32),
-    "longformer-32": LongformerAttention(window=32, global_tokens=2),
+RECIPES = {name: option.value for name, option in options(Recipe())["model.mixer"].items() if name != "ttt"} | {
+    "mttt-mlp-sgd4": MTTT_MLP_SGD4,
+    "mttt-mlp-t2": replace(MTTT_MLP, batching=FullBatchRecipe(2), task=ReconstructionRecipe(decoder_norm=False)),
+    "mttt-linear-t2": replace(MTTT_LINEAR, batching=FullBatchRecipe(2)),
+    "linformer-32": LinformerRecipe(rank=32),
+    "longformer-32": LongformerRecipe(window=32, global_tokens=2),
 }
 SMALL_IMAGES = {1: Images(32, 4), 3: Images(8, 1)}
 SMALL_SIZES = {"tiny": Size(32, 2, 2), "small": Size(64, 2, 2)}
@@ -115,7 +118,7 @@ def test_the_command_prints_and_writes_every_row(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["cost"], "unknown study 'cost'. Did you mean costs?"),
+        (["cost"], "unknown study command 'cost'. Did you mean costs?"),
         (["costs", "--json", "nowhere/a.json"], "no directory nowhere"),
         (["costs", "--json", "."], ". is a directory"),
     ],

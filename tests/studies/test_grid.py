@@ -193,7 +193,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     code, text = run("table1", "--scale", "paper")
     assert code == 2 and "--data is missing" in text
     code, text = run("table1", "--seeds", "0")
-    assert code == 2 and "seeds=0" in text
+    assert code == 2 and "--seeds 0: must" in text
     code, text = run("table1", "--only", "linear-attention", "--seeds", "1")
     assert (
         code == 0

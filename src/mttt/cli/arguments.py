@@ -7,12 +7,13 @@ defaults, in its place; any other `--field value` changes one value. The order d
 import dataclasses
 import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mttt.recipes import DEFAULT, PRESETS, UNIONS, Recipe
+from mttt.fields import FieldError, possible_choices
+from mttt.recipes import DEFAULT, PRESETS, Recipe, options
 from mttt.recipes.data import PicturesRecipe
 
 
@@ -20,19 +21,25 @@ class UsageError(Exception):
     """Something that was typed cannot be meant. The message says what came, what was expected and what to do."""
 
 
+def flag(path: str) -> str:
+    """How a field is spelt on the command line."""
+    return f"--{path.replace('_', '-')}"
+
+
 @contextmanager
-def refusing(**called: str) -> Iterator[None]:
+def refusing(flags: Mapping[str, str] | None = None) -> Iterator[None]:
     """Where what was typed is checked: a ValueError says what is wrong with it. Elsewhere it is a defect of ours.
 
-    `called` are options that have another name in this command.
+    `flags` are those of fields that have another flag in this command than in `mttt train`.
     """
     try:
         yield
+    except FieldError as error:
+        name = (flags or {}).get(error.path, flag(error.path))
+        came = " is missing" if error.missing else f" {error.value}"
+        raise UsageError(f"{name}{came}: {error.reason}") from error
     except ValueError as error:
-        text = str(error)
-        for name, here in called.items():
-            text = text.replace(name, here)
-        raise UsageError(text) from error
+        raise UsageError(str(error)) from error
 
 
 def unknown(what: str, given: str, known: list[str]) -> UsageError:
@@ -78,31 +85,39 @@ def preset_for_data(words: list[str]) -> str | None:
 
 def take_kinds(recipe: Recipe, words: list[str]) -> tuple[Recipe, list[str]]:
     """The recipe with the kinds that the words name, and the other words."""
-    chosen, rest = {}, []
+    paths = set(possible_choices(Recipe))
+    chosen: dict[str, str | None] = {}
+    rest = []
     iterator = iter(words)
     for word in iterator:
-        flag, equals, value = word.partition("=")
-        path = flag.removeprefix("--").replace("_", "-")
-        if not flag.startswith("--") or path not in UNIONS:
+        name, equals, value = word.partition("=")
+        path = name.removeprefix("--").replace("-", "_")
+        if name.startswith("--") and path in paths:
+            chosen[path] = value if equals else next(iterator, None)
+        else:
             rest.append(word)
-            continue
-        name = value if equals else next(iterator, None)
-        if name is None or name.startswith("-"):
-            raise UsageError(f"{flag} needs a name: {', '.join(UNIONS[path])}")
-        if name not in UNIONS[path]:
-            raise unknown(path, name, list(UNIONS[path]))
-        chosen[path] = name
     for path in sorted(chosen, key=len):  # a mixer before its optimizer
-        kind = UNIONS[path][chosen[path]]
-        # Pictures in another kind of file are still the same pictures.
-        part = kind.like(recipe.data) if path == "data" and issubclass(kind, PicturesRecipe) else kind()
-        recipe = _replace(recipe, str(path).split("."), part)
+        recipe = _choose(recipe, path, chosen[path])
     return recipe, rest
 
 
+def _choose(recipe: Recipe, path: str, name: str | None) -> Recipe:
+    """The recipe with what the name stands for at this path."""
+    here = options(recipe).get(path)
+    if here is None:
+        above = path.rpartition(".")[0]
+        raise UsageError(f"{flag(path)}: there is no such choice with the {above} that is chosen")
+    if name is None or name.startswith("-"):
+        raise UsageError(f"{flag(path)} needs a name: {', '.join(here)}")
+    if name not in here:
+        raise unknown(path, name, list(here))
+    value = here[name].value
+    if isinstance(value, PicturesRecipe):  # in another kind of file they are still the same pictures
+        value = type(value).like(recipe.data)
+    return _replace(recipe, path.split("."), value)
+
+
 def _replace(part: Any, names: list[str], value: Any) -> Any:
-    if not hasattr(part, names[0]):
-        raise UsageError(f"a {type(part).__name__.removesuffix('Recipe')} has no {names[0]}")
     if len(names) > 1:
         value = _replace(getattr(part, names[0]), names[1:], value)
     return dataclasses.replace(part, **{names[0]: value})
@@ -113,6 +128,6 @@ def preset_recipe(preset: str | None) -> Recipe:
     return PRESETS[preset or DEFAULT].recipe
 
 
-def kinds_help() -> str:
+def kinds_help(recipe: Recipe) -> str:
     """The names that fields with kinds take."""
-    return "\n".join(f"  --{path} {{{','.join(kinds)}}}" for path, kinds in UNIONS.items())
+    return "\n".join(f"  {flag(path)} {{{','.join(here)}}}" for path, here in options(recipe).items())

@@ -14,14 +14,14 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from mttt.cli.arguments import UsageError, check_file, refusing, unknown
+from mttt.cli.arguments import UsageError, check_file, refusing
+from mttt.cli.subcommands import take_subcommand
 from mttt.data.pictures import find_data
 from mttt.data.pictures.contact import contact_sheet
 from mttt.data.pictures.inspect import Inspection, Progress as Say, inspect
 from mttt.data.pictures.splits import Found
 from mttt.runs import whole, write_json
 
-KINDS = {"inspect": "what is at a path: classes, counts, sizes, problems, and a sheet of pictures"}
 NAMES = {
     "folder": "class folders",
     "idx": "IDX files",
@@ -37,7 +37,7 @@ _CLASSES, _LINES = 20, 20  # more than this are not printed; --json has them all
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Inspect:
     """Look at a data set: what it is, classes, counts, sizes, problems; and draw a sheet with some of its pictures."""
 
     path: tyro.conf.Positional[Path]
@@ -52,13 +52,12 @@ class Arguments:
 
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
-    if not words or words[0] in ("-h", "--help"):
-        console.print("usage: mttt data WHAT …\n\n" + "\n".join(f"  {name}  {about}" for name, about in KINDS.items()))
-        console.print("\nmttt data inspect --help tells more.", highlight=False)
-        return 0 if words else 2
-    if words[0] not in KINDS:
-        raise unknown("data command", words[0], list(KINDS))
-    arguments = tyro.cli(Arguments, args=words[1:], prog=f"mttt data {words[0]}")
+    kinds = {"inspect": (Inspect, Inspect.__doc__ or "")}
+    _, arguments = take_subcommand("data", "Look at data before training on them.", kinds, words)
+    return _inspect(arguments, console)
+
+
+def _inspect(arguments: Inspect, console: Console) -> int:
     _check(arguments)
     with refusing(), console.status("reading"):
         found = find_data(arguments.path)
@@ -73,7 +72,7 @@ def main(words: list[str], console: Console) -> int:
     return 0
 
 
-def _check(arguments: Arguments) -> None:
+def _check(arguments: Inspect) -> None:
     """Refuse before anything is read."""
     if arguments.check != "all" and arguments.check < 1:
         raise UsageError(f"check={arguments.check}: must be at least 1, or all")
@@ -84,7 +83,7 @@ def _check(arguments: Arguments) -> None:
         raise UsageError(f"{arguments.figure}: the sheet is a PNG file; name it so")
 
 
-def _draw(arguments: Arguments, found: Found, console: Console) -> None:
+def _draw(arguments: Inspect, found: Found, console: Console) -> None:
     path = arguments.figure or SHEET
     if arguments.figure is None and path.exists():
         return _say(console, f"No sheet of pictures: {path} exists already; name a file with --figure")

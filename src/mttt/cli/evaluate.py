@@ -14,10 +14,10 @@ from rich.table import Table
 
 from mttt.cli.arguments import UsageError, refusing
 from mttt.data import EvaluationBatches
-from mttt.inner import GradientDescent
 from mttt.mixers import has_inner_loop, with_inner_loop
 from mttt.outer import evaluate, self_check
 from mttt.recipes import load, load_data
+from mttt.recipes.ttt import TTTRecipe
 from mttt.runs import Run
 
 
@@ -46,10 +46,10 @@ def main(words: list[str], console: Console) -> int:
     changes = arguments.steps is not None or arguments.rate is not None
     if changes and not has_inner_loop(model):
         raise UsageError(f"{arguments.run} has no inner loop: --steps and --rate change nothing in it")
-    if arguments.rate is not None and not math.isfinite(arguments.rate):
-        raise UsageError(f"rate={arguments.rate}: must be a finite number")
     with refusing():
-        optimizer = None if arguments.rate is None else GradientDescent(arguments.rate)
+        optimizer = None
+        if arguments.rate is not None and isinstance(recipe.model.mixer, TTTRecipe):
+            optimizer = recipe.model.mixer.optimizer_at(arguments.rate)
         model = with_inner_loop(model, steps=arguments.steps, optimizer=optimizer)
         image = jax.ShapeDtypeStruct(spec.inputs.shape, jnp.float32)
         eqx.filter_eval_shape(lambda model, image: model(image), model, image)  # more mini-batches than tokens?

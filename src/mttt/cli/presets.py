@@ -6,7 +6,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from mttt.recipes import DEFAULT, MIXERS, PRESETS
+from mttt.recipes import DEFAULT, PRESETS, Recipe, options
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ def main(words: list[str], console: Console) -> int:
     table.add_column("mixer" if arguments.mixers else "preset", no_wrap=True)
     table.add_column("what it is")
     if arguments.mixers:
-        for name, kind in MIXERS.items():
-            table.add_row(name, (kind.__doc__ or "").strip())
+        for name, option in options(Recipe())["model.mixer"].items():
+            table.add_row(name, option.about)
     else:
         for name, preset in PRESETS.items():
             table.add_row(name + (" (default)" if name == DEFAULT else ""), preset.about)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import tyro
 from rich.console import Console
 
 from mttt.cli.arguments import UsageError, check_file, refusing, unknown
 from mttt.cli.costs import show_costs
 from mttt.cli.grid import watch
+from mttt.cli.subcommands import take_subcommand
 from mttt.outer import Interrupted
 from mttt.recipes.check import not_negative, positive
 from mttt.runs import write_json
@@ -37,11 +37,10 @@ from mttt.studies import (
 from mttt.studies.scale import Scale
 from mttt.studies.trial import try_rows
 
-KINDS = {
-    "costs": "parameters and FLOPs of every row of tables 1 and 3; nothing is trained",
-    **{name: study.about for name, study in STUDIES.items()},
-    "claims": "all of the above but costs, and a verdict for each of the paper's claims",
-}
+ABOUT = (
+    "The paper's tables and figures, with its numbers beside ours. Every row is trained with every seed, then the "
+    "report is written. What is done is not done again; Ctrl-C saves."
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Arguments:
-    """Train every row with every seed, then write the report. What is done is not done again; Ctrl-C saves."""
+    """What a study takes that trains."""
 
     scale: Literal["small", "paper"] = "small"
     """small: Fashion-MNIST, one night on two cores for everything; paper: ImageNet, the exact recipe"""
@@ -74,21 +73,19 @@ class Arguments:
     """two steps of every row on two images of noise instead: is everything there?"""
 
 
+KINDS: dict[str, tuple[type, str]] = {
+    "costs": (Costs, "parameters and FLOPs of every row of tables 1 and 3; nothing is trained"),
+    **{name: (Arguments, study.about) for name, study in STUDIES.items()},
+    "claims": (Arguments, "all of the above but costs, and a verdict for each of the paper's claims"),
+}
+
+
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
-    if not words or words[0] in ("-h", "--help"):
-        width = max(map(len, KINDS))
-        console.print("usage: mttt study WHAT …\n\n" + "\n".join(f"  {k:{width}}  {v}" for k, v in KINDS.items()))
-        console.print("\nmttt study WHAT --help tells more.", highlight=False)
-        return 0 if words else 2
-    if words[0] not in KINDS:
-        raise unknown("study", words[0], list(KINDS))
-    prog = f"mttt study {words[0]}"
-    if words[0] == "costs":
-        return _costs(tyro.cli(Costs, args=words[1:], prog=prog), console)
-    return _grid(
-        words[0], tyro.cli(Arguments, args=words[1:], prog=prog), shlex.join(["mttt", "study", *words]), console
-    )
+    name, arguments = take_subcommand("study", ABOUT, KINDS, words)
+    if isinstance(arguments, Costs):
+        return _costs(arguments, console)
+    return _grid(name, arguments, shlex.join(["mttt", "study", *words]), console)
 
 
 def _costs(arguments: Costs, console: Console) -> int:
@@ -117,7 +114,7 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
     runs_of(place, ALL_ROWS)  # what cannot be reported should show now, not after hours
     left = False
     if not arguments.report:
-        with refusing(**{"--data.path": "--data"}):
+        with refusing({"data.path": "--data"}):
             grid = Grid(place, jobs_of(rows, arguments.seeds))
         try:
             with watch(console) as watcher:

@@ -25,17 +25,17 @@ from mttt.cli.arguments import (
 )
 from mttt.cli.progress import progress
 from mttt.data import BadData, BadExample, DataSet, describe
+from mttt.fields import differences
 from mttt.outer import Interrupted
 from mttt.recipes import (
     DEFAULT,
     PRESETS,
     Recipe,
     check_data,
-    decode,
     default_workers,
-    differences,
     encode,
     launch,
+    recipe_of,
 )
 from mttt.recipes.check import not_negative
 from mttt.report import draw_figures
@@ -54,11 +54,12 @@ class Arguments:
     decoded, none otherwise. The numbers do not depend on it"""
 
 
-def _description() -> str:
-    presets = "\n".join(f"  {name:16}{preset.about}" for name, preset in PRESETS.items())
+def _description(recipe: Recipe) -> str:
+    width = max(map(len, PRESETS))
+    presets = "\n".join(f"  {name:{width}}  {preset.about}" for name, preset in PRESETS.items())
     return (
         f"Train a model: mttt train [PRESET] [--field value ...]\n\nPresets (default: {DEFAULT}):\n{presets}\n\n"
-        f"Fields that choose by name; the options of the chosen kind are below:\n{kinds_help()}"
+        f"Fields that choose by name; the options of the chosen kind are below:\n{kinds_help(recipe)}"
     )
 
 
@@ -67,7 +68,7 @@ def parse(words: list[str]) -> tuple[str | None, Arguments]:
     preset, rest = take_preset(words)
     path = _run_word(rest)
     if preset is None and path is not None and (path / "recipe.json").is_file():
-        base = decode(Run.open(path).recipe)
+        base = recipe_of(Run.open(path))
     else:
         preset = preset or preset_for_data(rest)
         base = preset_recipe(preset)
@@ -77,7 +78,7 @@ def parse(words: list[str]) -> tuple[str | None, Arguments]:
         args=rest,
         default=Arguments(base),
         prog="mttt train",
-        description=_description(),
+        description=_description(base),
         config=(tyro.conf.AvoidSubcommands, tyro.conf.FlagConversionOff),
     )
     return preset, arguments
@@ -107,17 +108,17 @@ def open_or_create(path: Path, recipe: Recipe, data: DataSet, console: Console) 
         return Run.create(path, wanted, describe(data))
     run = Run.open(path)
     # What to do with a bad picture may be decided when it is met: it changes nothing that was done so far.
-    changed = [line for line in differences(run.recipe, wanted) if not line.startswith("data.on_error:")]
+    changed = [one for one in differences(run.recipe, wanted) if one.path != "data.on_error"]
     if changed:
         raise UsageError(
-            f"{path} is a run of another recipe, and is not overwritten:\n  " + "\n  ".join(changed) + "\n"
+            f"{path} is a run of another recipe, and is not overwritten:\n  " + "\n  ".join(map(str, changed)) + "\n"
             f"Train this recipe elsewhere with --run DIR, or go on with that run: mttt train --run {path}"
         )
     with refusing():
         check_data(run, data)
     if changed := differences(run.versions, versions()):
         _say(console, "This run began with other versions; it may not go on exactly as it would have:")
-        _say(console, "  " + "\n  ".join(changed))
+        _say(console, "  " + "\n  ".join(map(str, changed)))
     return run
 
 

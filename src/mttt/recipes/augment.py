@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mttt.data.pictures.augment import InceptionCrop, RandAugment, RandomCrop, RandomFlip, Transform
+from mttt.fields import FieldError
 from mttt.recipes.check import not_negative
 
 
@@ -23,7 +24,7 @@ class AugmentRecipe:
     def __post_init__(self):
         not_negative(operations=self.operations)
         if not 0 <= self.magnitude <= 10:
-            raise ValueError(f"magnitude={self.magnitude}: must be 0 to 10")
+            raise FieldError("magnitude", self.magnitude, "must be 0 to 10")
 
     def build(self, size: int, fit: tuple[Transform, ...]) -> tuple[Transform, ...]:
         """Transforms to squares of this size; `fit` is how an image becomes one without a random crop."""

@@ -20,6 +20,7 @@ from mttt.data.pictures import (
     split_training,
 )
 from mttt.data.pictures.augment import CentreCrop, Resize, ResizeShortSide, Transform
+from mttt.fields import FieldError
 from mttt.recipes.augment import AugmentRecipe
 from mttt.recipes.check import fraction, positive
 
@@ -34,7 +35,7 @@ def _data_set(
     if splits.native_shape is not None:
         height, width, stored = splits.native_shape
         if size is None and height != width:
-            raise ValueError(f"images of {height}×{width}: give --data.size, the model takes squares")
+            raise FieldError("data.size", None, f"the images are {height}×{width}, and the model takes squares")
         side = size or height
         fit: tuple[Transform, ...] = () if (side, side) == (height, width) else (Resize(side),)
         shape = (side, side, channels or stored)
@@ -64,12 +65,12 @@ def _margin(side: int) -> int:
 
 def _there(path: str, what: str) -> Path:
     if not path:
-        raise ValueError(f"--data.path is missing: {what}")
+        raise FieldError("data.path", path, what)
     if not (found := Path(path).expanduser()).exists():
-        raise ValueError(
-            f"--data.path {path}: there is no such file or folder here. It should be {what}; for a run, as seen from "
-            "where it was started"
+        reason = (
+            f"there is no such file or folder here. It should be {what}; for a run, as seen from where it was started"
         )
+        raise FieldError("data.path", path, reason)
     return found
 
 
@@ -84,6 +85,8 @@ def _hold_out(splits: Splits, holdout: float) -> Splits:
 class DigitsRecipe:
     """The handwritten digits that ship with the package: 8×8 pixels, 1437 images to train on, 360 to test on."""
 
+    kind: ClassVar[str] = "digits"
+
     holdout: float = 0.0
     """evaluate on this part of the training images, held out, instead of on the test images: for choosing a recipe"""
 
@@ -97,6 +100,8 @@ class DigitsRecipe:
 @dataclass(frozen=True)
 class IdxRecipe:
     """MNIST-style IDX files, gzipped or not. Fashion-MNIST, as Debian installs it, is found by itself."""
+
+    kind: ClassVar[str] = "idx"
 
     path: str = ""
     """folder with train-images-idx3-ubyte and the other three files; not needed for an installed Fashion-MNIST"""
@@ -114,16 +119,16 @@ class IdxRecipe:
         what = "a folder with train-images-idx3-ubyte and the other three files, gzipped or not"
         found = find_fashion_mnist() if not self.path else _there(self.path, what)
         if found is None:
-            raise ValueError(
-                f"--data.path is missing: {what}. (Fashion-MNIST is found without it once it is installed: on Debian "
-                "and Ubuntu, apt install dataset-fashion-mnist.)"
-            )
+            hint = "Fashion-MNIST is found without it once it is installed: on Debian and Ubuntu, apt install"
+            raise FieldError("data.path", self.path, f"{what}. ({hint} dataset-fashion-mnist.)")
         return _data_set(_hold_out(load_idx(found), self.holdout), self.augment, size=self.size)
 
 
 @dataclass(frozen=True)
 class Cifar10Recipe:
     """CIFAR-10 in its binary version, unpacked or as the archive: 32×32 pixels, 50,000 images and 10,000 to test on."""
+
+    kind: ClassVar[str] = "cifar10"
 
     path: str = ""
     """cifar-10-binary.tar.gz, or the folder that it unpacks to"""
@@ -148,6 +153,8 @@ class Cifar10Recipe:
 @dataclass(frozen=True)
 class Cifar100Recipe(Cifar10Recipe):
     """CIFAR-100 in its binary version, unpacked or as the archive, with its 100 fine labels."""
+
+    kind: ClassVar[str] = "cifar100"
 
     path: str = ""
     """cifar-100-binary.tar.gz, or the folder that it unpacks to"""
@@ -175,6 +182,7 @@ class PicturesRecipe(ABC):
     def __post_init__(self):
         _check(self.size, self.holdout)
 
+    kind: ClassVar[str]
     _what: ClassVar[str]  # what the path should be, for messages
 
     @classmethod
@@ -194,9 +202,9 @@ class PicturesRecipe(ABC):
             splits = self._splits(path)
         except BadData:
             kind = detect(path).replace("webdataset", "tar")
-            if DATA.get(kind) is type(self):
+            if kind == self.kind:
                 raise
-            raise ValueError(f"{self.path} is of the kind {kind}: say --data {kind} --data.path {self.path}") from None
+            raise FieldError("data", self.kind, f"{self.path} is of the kind {kind}; choose that") from None
         channels = 1 if self.gray else 3
         return _data_set(splits, self.augment, size=self.size, channels=channels, on_error=self.on_error)
 
@@ -204,6 +212,8 @@ class PicturesRecipe(ABC):
 @dataclass(frozen=True)
 class FolderRecipe(PicturesRecipe):
     """A folder for each class, with pictures in it; or train/ and val/ with such folders."""
+
+    kind: ClassVar[str] = "folder"
 
     _what: ClassVar[str] = "a folder of class folders, or of train/ and val/"
 
@@ -214,6 +224,8 @@ class FolderRecipe(PicturesRecipe):
 @dataclass(frozen=True)
 class ParquetRecipe(PicturesRecipe):
     """Parquet shards with a column of image bytes and one of labels, as on the Hugging Face hub."""
+
+    kind: ClassVar[str] = "parquet"
 
     image_column: str | None = None
     """column of the images; found by itself where it can be"""
@@ -230,6 +242,8 @@ class ParquetRecipe(PicturesRecipe):
 class TarRecipe(PicturesRecipe):
     """ImageNet's own archives (ILSVRC2012_img_train.tar and …_val.tar), or WebDataset shards."""
 
+    kind: ClassVar[str] = "tar"
+
     _what: ClassVar[str] = "a folder with ILSVRC2012_img_train.tar, or with .tar shards"
 
     def _splits(self, path: Path) -> Splits:
@@ -243,13 +257,3 @@ def _check(size: int | None, holdout: float) -> None:
 
 
 DataRecipe = DigitsRecipe | IdxRecipe | Cifar10Recipe | Cifar100Recipe | FolderRecipe | ParquetRecipe | TarRecipe
-
-DATA: dict[str, type] = {
-    "digits": DigitsRecipe,
-    "idx": IdxRecipe,
-    "cifar10": Cifar10Recipe,
-    "cifar100": Cifar100Recipe,
-    "folder": FolderRecipe,
-    "parquet": ParquetRecipe,
-    "tar": TarRecipe,
-}

@@ -1,83 +1,147 @@
-"""Recipes of inner loops: the optimizers, and how a recipe says them."""
+"""Recipes of the inner loop's parts: learners, the task, batchings, adjoints."""
 
-import math
 from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Literal
 
-import jax.numpy as jnp
-import optax
+from mttt.inner import (
+    ExponentialKernel,
+    FullBatch,
+    GaussianKernel,
+    Keep,
+    LinearLearner,
+    MiniBatches,
+    MLPLearner,
+    NadarayaWatson,
+    Recompute,
+    Reconstruction,
+)
+from mttt.mixers.ttt import MakeLearner, MakeTask
+from mttt.recipes.check import not_negative, positive
 
-from mttt.inner import GradientDescent, OptaxOptimizer, Optimizer
-from mttt.recipes.check import fraction, positive
-
-
-@dataclass(frozen=True)
-class FixedRate:
-    """Gradient descent with a fixed rate η (below 0: ascent, a control experiment)."""
-
-    rate: float = 1.0
-    """η"""
-
-    def __post_init__(self):
-        if not math.isfinite(self.rate):
-            raise ValueError(f"rate={self.rate}: must be a finite number")
-
-    def build(self, steps: int) -> Optimizer:
-        return GradientDescent(self.rate)
+Normalisation = Literal["release", "paper"]
 
 
-@dataclass(frozen=True)
-class LearnedRate:
-    """Gradient descent with a rate η that the outer loop learns, one for each head of each layer."""
-
-    start: float = 1.0
-    """η before training"""
-    per_step: bool = False
-    """learn a rate for each of the T steps"""
-
-    def __post_init__(self):
-        positive(start=self.start)
-
-    def build(self, steps: int) -> Optimizer:
-        return GradientDescent(jnp.full((max(steps, 1),) if self.per_step else (), self.start))
+def divisor(normalisation: Normalisation) -> float | None:
+    """What the inner loss is divided by besides n; None is the width of a head."""
+    return None if normalisation == "release" else 1.0
 
 
 @dataclass(frozen=True)
-class Momentum:
-    """Gradient descent with momentum, through Optax."""
+class LinearLearnerRecipe:
+    """f(x; W) = Wx."""
 
-    rate: float = 1.0
-    """η"""
-    momentum: float = 0.9
-    """how much of the last update is kept"""
+    kind: ClassVar[str] = "linear"
 
-    def __post_init__(self):
-        positive(rate=self.rate)
-        fraction(momentum=self.momentum)
-
-    def build(self, steps: int) -> Optimizer:
-        return OptaxOptimizer(optax.sgd, learning_rate=self.rate, momentum=self.momentum)
+    def build(self) -> MakeLearner:
+        return LinearLearner
 
 
 @dataclass(frozen=True)
-class InnerAdam:
-    """Adam in the inner loop, through Optax."""
+class MLPLearnerRecipe:
+    """A neural network with one hidden layer."""
 
-    rate: float = 0.01
-    """η"""
+    kind: ClassVar[str] = "mlp"
+
+    factor: int = 4
+    """width of the hidden layer, in widths of a head"""
 
     def __post_init__(self):
-        positive(rate=self.rate)
+        positive(factor=self.factor)
 
-    def build(self, steps: int) -> Optimizer:
-        # The square root of Adam has no derivative at 0, where a gradient may start; eps_root keeps it away from there.
-        return OptaxOptimizer(optax.adam, learning_rate=self.rate, eps_root=1e-8)
+    def build(self) -> MakeLearner:
+        return partial(MLPLearner, factor=self.factor)
 
 
-InnerOptimizer = FixedRate | LearnedRate | Momentum | InnerAdam
+@dataclass(frozen=True)
+class NadarayaWatsonRecipe:
+    """The Nadaraya–Watson estimator, which learns by heart. With the exponential kernel it is self-attention."""
 
-INNER_OPTIMIZERS: dict[str, type] = {
-    "fixed-rate": FixedRate,
-    "learned-rate": LearnedRate,
-    "momentum": Momentum,
-    "adam": InnerAdam,
-}
+    kind: ClassVar[str] = "nadaraya-watson"
+
+    kernel: Literal["exponential", "gaussian"] = "gaussian"
+    """exponential is asymmetric in its arguments through φ and ψ; gaussian is symmetric"""
+
+    def build(self) -> MakeLearner:
+        kernel = ExponentialKernel() if self.kernel == "exponential" else GaussianKernel()
+        return partial(NadarayaWatson, kernel=kernel)
+
+
+@dataclass(frozen=True)
+class ReconstructionRecipe:
+    """Reconstruct the token from its view φ."""
+
+    kind: ClassVar[str] = "reconstruction"
+
+    decoder_norm: bool = True
+    """Decoder LN: normalise the reconstruction"""
+    normalisation: Normalisation = "release"
+    """inner loss divided by n·d/H as in the paper's release, or by n as in its eq. 1"""
+
+    def build(self) -> MakeTask:
+        return partial(Reconstruction, decoder_norm=self.decoder_norm, divisor=divisor(self.normalisation))
+
+
+@dataclass(frozen=True)
+class FullBatchRecipe:
+    """Every step sees all tokens."""
+
+    kind: ClassVar[str] = "full"
+
+    steps: int = 1
+    """T, the number of inner steps; 0 is no learning at test time"""
+
+    def __post_init__(self):
+        not_negative(steps=self.steps)
+
+    def build(self) -> FullBatch:
+        return FullBatch(self.steps)
+
+
+@dataclass(frozen=True)
+class MiniBatchesRecipe:
+    """A random split into T mini-batches, one step each."""
+
+    kind: ClassVar[str] = "mini"
+
+    steps: int = 4
+    """T, the number of mini-batches and so of inner steps; 0 is no learning at test time"""
+
+    def __post_init__(self):
+        not_negative(steps=self.steps)
+
+    def build(self) -> MiniBatches:
+        return MiniBatches(self.steps)
+
+
+@dataclass(frozen=True)
+class RecomputeRecipe:
+    """What is wider than a token is made again in the outer backward pass, a few tokens at a time."""
+
+    kind: ClassVar[str] = "recompute"
+
+    block: int | None = None
+    """tokens at a time, at most; fewer take less memory, for the same numbers; by default 32√n / factor"""
+
+    def __post_init__(self):
+        if self.block is not None:
+            positive(block=self.block)
+
+    def build(self) -> Recompute:
+        return Recompute(self.block)
+
+
+@dataclass(frozen=True)
+class KeepRecipe:
+    """Everything is kept for the outer backward pass: more memory."""
+
+    kind: ClassVar[str] = "keep"
+
+    def build(self) -> Keep:
+        return Keep()
+
+
+LearnerRecipe = MLPLearnerRecipe | LinearLearnerRecipe | NadarayaWatsonRecipe
+TaskRecipe = ReconstructionRecipe
+BatchingRecipe = FullBatchRecipe | MiniBatchesRecipe
+AdjointRecipe = RecomputeRecipe | KeepRecipe

@@ -9,9 +9,10 @@ from jaxtyping import PRNGKeyArray
 
 from mttt.data import DataSet, Source, Spec, Subset, describe, training_batches
 from mttt.data.pictures import Arrays
+from mttt.fields import differences
 from mttt.models import ViT
 from mttt.outer import Evaluation, Observer, Plan, State, Training, self_check, train
-from mttt.recipes.codec import decode, differences
+from mttt.recipes.codec import recipe_of
 from mttt.recipes.recipe import Recipe
 from mttt.runs import Run
 
@@ -62,13 +63,13 @@ def check_data(run: Run, data: DataSet) -> None:
     if run.data is not None and (changed := differences(run.data, describe(data))):
         raise ValueError(
             f"the data of {run.path} are not what they were when it began, so its numbers would mean nothing:\n  "
-            + "\n  ".join(line.replace("asked for", "now") for line in changed)
+            + "\n  ".join(map(str, changed))
         )
 
 
 def load_data(run: Run) -> DataSet:
     """The data of a run, from where they were when it began; others are refused."""
-    data = decode(run.recipe).data.load()
+    data = recipe_of(run).data.load()
     check_data(run, data)
     return data
 
@@ -78,7 +79,7 @@ def load(run: Run, *, data: DataSet | None = None) -> tuple[Recipe, Spec, ViT]:
 
     The data may be gone; if they are given, other data than the run's are refused.
     """
-    recipe: Recipe = decode(run.recipe)
+    recipe: Recipe = recipe_of(run)
     if data is not None:
         check_data(run, data)
     record = run.data or describe(load_data(run) if data is None else data)

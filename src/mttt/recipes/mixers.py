@@ -3,161 +3,56 @@
 `build` gets the number of tokens, for mixers that are made for one number of them.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import ClassVar
 
-from mttt.inner import (
-    Batching,
-    ExponentialKernel,
-    Frozen,
-    FullBatch,
-    GaussianKernel,
-    LinearLearner,
-    Memory,
-    MiniBatches,
-    MLPLearner,
-    NadarayaWatson,
-    Recompute,
-    Reconstruction,
-    Trained,
-    Zeros,
-)
-from mttt.mixers import SOFT, TTT, EluLinearAttention, Hyena, LinearAttention, Linformer, Longformer, SelfAttention
-from mttt.mixers.ttt import MakeLearner, MakeStart
+from mttt.fields import FieldError
+from mttt.mixers import SOFT, EluLinearAttention, Hyena, LinearAttention, Linformer, Longformer, SelfAttention
 from mttt.models import MakeMixer
 from mttt.recipes.check import not_negative, positive
-from mttt.recipes.inner import FixedRate, InnerOptimizer
-
-Normalisation = Literal["release", "paper"]
-
-
-def _divisor(normalisation: Normalisation) -> float | None:
-    """What the inner loss is divided by besides n; None is the width of a head."""
-    return None if normalisation == "release" else 1.0
-
-
-def _batching(kind: Literal["full", "mini"], steps: int) -> Batching:
-    return FullBatch(steps) if kind == "full" else MiniBatches(steps)
+from mttt.recipes.inner import Normalisation, divisor
+from mttt.recipes.ttt import TTTRecipe
 
 
 @dataclass(frozen=True)
-class MTTTLinear:
-    """MTTT-Linear: a linear learner from W₀ = 0, no Decoder LN. With T = 1 it is linear attention."""
-
-    steps: int = 1
-    """T, the number of inner steps; 0 is no learning at test time"""
-    batching: Literal["full", "mini"] = "full"
-    """full: every step sees all tokens; mini: a random split into T mini-batches, one step each"""
-    optimizer: InnerOptimizer = field(default_factory=FixedRate)
-    """how the inner loop descends"""
-    train_initial: bool = False
-    """learn W₀ in the outer loop instead of W₀ = 0"""
-    decoder_norm: bool = False
-    """Decoder LN: normalise the reconstruction"""
-    normalisation: Normalisation = "release"
-    """inner loss divided by n·d/H as in the paper's release, or by n as in its eq. 1"""
-
-    def __post_init__(self):
-        _batching(self.batching, self.steps)
-
-    def build(self, tokens: int) -> MakeMixer:
-        return _ttt(self, LinearLearner, Trained if self.train_initial else Zeros)
-
-
-@dataclass(frozen=True)
-class MTTTMLP:
-    """MTTT-MLP: the learner is a neural network with one hidden layer."""
-
-    steps: int = 1
-    """T, the number of inner steps; 0 is no learning at test time"""
-    batching: Literal["full", "mini"] = "full"
-    """full: every step sees all tokens; mini: a random split into T mini-batches, one step each"""
-    optimizer: InnerOptimizer = field(default_factory=FixedRate)
-    """how the inner loop descends"""
-    train_initial: bool = True
-    """learn W₀ in the outer loop; otherwise it stays as it was drawn"""
-    decoder_norm: bool = True
-    """Decoder LN: normalise the reconstruction"""
-    factor: int = 4
-    """width of the hidden layer, in widths of a head"""
-    normalisation: Normalisation = "release"
-    """inner loss divided by n·d/H as in the paper's release, or by n as in its eq. 1"""
-    block: int | None = None
-    """tokens at a time, at most; fewer take less memory, for the same numbers; by default 32√n / factor"""
-
-    def __post_init__(self):
-        positive(factor=self.factor)
-        if self.block is not None:
-            positive(block=self.block)
-        _batching(self.batching, self.steps)
-
-    def build(self, tokens: int) -> MakeMixer:
-        learner = partial(MLPLearner, factor=self.factor)
-        return _ttt(self, learner, Trained if self.train_initial else Frozen, block=self.block)
-
-
-def _ttt(
-    recipe: MTTTLinear | MTTTMLP, learner: MakeLearner, start: MakeStart, *, block: int | None = None
-) -> MakeMixer:
-    return partial(
-        TTT,
-        learner=learner,
-        start=start,
-        task=partial(Reconstruction, decoder_norm=recipe.decoder_norm, divisor=_divisor(recipe.normalisation)),
-        optimizer=recipe.optimizer.build(recipe.steps),
-        batching=_batching(recipe.batching, recipe.steps),
-        adjoint=Recompute(block),
-    )
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """TTT with the Nadaraya–Watson estimator. With the exponential kernel it is self-attention."""
-
-    kernel: Literal["exponential", "gaussian"] = "gaussian"
-    """exponential is asymmetric in its arguments through φ and ψ; gaussian is symmetric"""
-
-    def build(self, tokens: int) -> MakeMixer:
-        kernel = ExponentialKernel() if self.kernel == "exponential" else GaussianKernel()
-        return partial(
-            TTT,
-            learner=partial(NadarayaWatson, kernel=kernel),
-            start=Memory,
-            task=partial(Reconstruction, decoder_norm=False),
-        )
-
-
-@dataclass(frozen=True)
-class Attention:
+class SelfAttentionRecipe:
     """Self-attention."""
+
+    kind: ClassVar[str] = "self-attention"
 
     def build(self, tokens: int) -> MakeMixer:
         return SelfAttention
 
 
 @dataclass(frozen=True)
-class IdentityLinearAttention:
+class LinearAttentionRecipe:
     """Linear attention with identity map."""
+
+    kind: ClassVar[str] = "linear-attention"
 
     normalisation: Normalisation = "release"
     """divide by n·d/H as in the paper's release, or by n as in its appendix A"""
 
     def build(self, tokens: int) -> MakeMixer:
-        return partial(LinearAttention, divisor=_divisor(self.normalisation))
+        return partial(LinearAttention, divisor=divisor(self.normalisation))
 
 
 @dataclass(frozen=True)
-class EluAttention:
+class EluLinearAttentionRecipe:
     """Linear attention of Katharopoulos et al.: features elu + 1, data-dependent normaliser."""
+
+    kind: ClassVar[str] = "elu-linear-attention"
 
     def build(self, tokens: int) -> MakeMixer:
         return EluLinearAttention
 
 
 @dataclass(frozen=True)
-class LinformerAttention:
+class LinformerRecipe:
     """Linformer (Wang et al.): attention to r learned mixtures of the tokens, for one number of tokens."""
+
+    kind: ClassVar[str] = "linformer"
 
     rank: int = 256
     """r; n, where there are fewer tokens"""
@@ -170,8 +65,10 @@ class LinformerAttention:
 
 
 @dataclass(frozen=True)
-class LongformerAttention:
+class LongformerRecipe:
     """Longformer (Beltagy et al.): attention in a sliding window, and to a few tokens that all see."""
+
+    kind: ClassVar[str] = "longformer"
 
     window: int = 512
     """tokens in the window: half of them before a token, half after it"""
@@ -181,15 +78,17 @@ class LongformerAttention:
     def __post_init__(self):
         not_negative(global_tokens=self.global_tokens)
         if self.window < 2 or self.window % 2:
-            raise ValueError(f"window={self.window}: must be an even number above 0")
+            raise FieldError("window", self.window, "must be an even number above 0")
 
     def build(self, tokens: int) -> MakeMixer:
         return partial(Longformer, window=self.window, global_tokens=self.global_tokens)
 
 
 @dataclass(frozen=True)
-class SoftmaxFree:
+class SOFTRecipe:
     """SOFT (Lu et al.): a Gaussian kernel in the place of softmax, approximated through landmarks."""
+
+    kind: ClassVar[str] = "soft"
 
     landmarks: int = 49
     """m, the means of so many segments of the tokens; n, where there are fewer tokens"""
@@ -204,8 +103,10 @@ class SoftmaxFree:
 
 
 @dataclass(frozen=True)
-class HyenaOperator:
+class HyenaRecipe:
     """Hyena (Poli et al.): long convolutions, with filters that a small network makes, and gates. It has no heads."""
+
+    kind: ClassVar[str] = "hyena"
 
     order: int = 2
     """how many times to convolve and gate"""
@@ -221,28 +122,13 @@ class HyenaOperator:
         return partial(Hyena, order=self.order, width=self.width, bands=self.bands)
 
 
-Mixer = (
-    MTTTMLP
-    | MTTTLinear
-    | Kernel
-    | Attention
-    | IdentityLinearAttention
-    | EluAttention
-    | LinformerAttention
-    | LongformerAttention
-    | SoftmaxFree
-    | HyenaOperator
+MixerRecipe = (
+    TTTRecipe
+    | SelfAttentionRecipe
+    | LinearAttentionRecipe
+    | EluLinearAttentionRecipe
+    | LinformerRecipe
+    | LongformerRecipe
+    | SOFTRecipe
+    | HyenaRecipe
 )
-
-MIXERS: dict[str, type] = {
-    "mttt-mlp": MTTTMLP,
-    "mttt-linear": MTTTLinear,
-    "kernel": Kernel,
-    "self-attention": Attention,
-    "linear-attention": IdentityLinearAttention,
-    "elu-linear-attention": EluAttention,
-    "linformer": LinformerAttention,
-    "longformer": LongformerAttention,
-    "soft": SoftmaxFree,
-    "hyena": HyenaOperator,
-}

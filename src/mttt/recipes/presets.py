@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from mttt.recipes.augment import AugmentRecipe
 from mttt.recipes.data import Cifar10Recipe, DigitsRecipe, FolderRecipe, IdxRecipe
-from mttt.recipes.inner import FixedRate
-from mttt.recipes.mixers import MTTTMLP
+from mttt.recipes.inner_optimizers import FixedRateRecipe
 from mttt.recipes.recipe import Model, OuterAdam, Recipe
+from mttt.recipes.ttt import MTTT_MLP, MTTT_MLP_SGD4, TTTRecipe
 
 
 class Preset(NamedTuple):
@@ -41,7 +41,7 @@ _PIXELS = Model(
     positions="learned",
     embedding="xavier",
     head="linear",
-    mixer=MTTTMLP(steps=4, batching="mini"),
+    mixer=MTTT_MLP_SGD4,
 )
 
 PRESETS: dict[str, Preset] = {
@@ -54,7 +54,7 @@ PRESETS: dict[str, Preset] = {
                 patch=1,
                 positions="learned",
                 embedding="xavier",
-                mixer=MTTTMLP(optimizer=FixedRate(8.0)),
+                mixer=TTTRecipe(optimizer=FixedRateRecipe(8.0)),
             ),
             optimizer=OuterAdam(rate=3e-3),
             epochs=30.0,
@@ -118,7 +118,7 @@ PRESETS: dict[str, Preset] = {
     "imagenet-patches": Preset(
         _imagenet(
             FolderRecipe(augment=AugmentRecipe(crop="inception", flip=True, operations=2, magnitude=10)),
-            Model(size="small", patch=16, positions="sincos", mixer=MTTTMLP()),
+            Model(size="small", patch=16, positions="sincos", mixer=MTTT_MLP),
             mixup=0.2,
         ),
         "the paper's: MTTT-MLP, ViT-Small on ImageNet, 16×16 patches: n = 196 tokens (made for accelerators)",
@@ -126,7 +126,7 @@ PRESETS: dict[str, Preset] = {
     "imagenet-pixels": Preset(
         _imagenet(
             FolderRecipe(augment=AugmentRecipe(crop="inception")),
-            Model(size="tiny", patch=1, positions="learned", remat=True, mixer=MTTTMLP(steps=4, batching="mini")),
+            Model(size="tiny", patch=1, positions="learned", remat=True, mixer=MTTT_MLP_SGD4),
             mixup=0.0,
             accumulate=128,  # the same step, eight images of 50,176 tokens at a time
         ),

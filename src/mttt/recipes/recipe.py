@@ -27,7 +27,8 @@ from mttt.nn.dense import lecun_normal, xavier_uniform
 from mttt.outer import Plan, outer_optimizer, schedule
 from mttt.recipes.check import fraction, not_negative, positive
 from mttt.recipes.data import DataRecipe, DigitsRecipe
-from mttt.recipes.mixers import MTTTMLP, Mixer
+from mttt.recipes.mixers import MixerRecipe
+from mttt.recipes.ttt import TTTRecipe
 
 SIZES: dict[str, Size] = {
     "micro-s": MICRO_S,
@@ -60,7 +61,7 @@ class Model:
     """tanh: the paper's, dense + tanh and a map that starts at zero; linear: a map alone, which learns sooner"""
     remat: bool = False
     """recompute each block in the backward pass: less memory, more time"""
-    mixer: Mixer = field(default_factory=MTTTMLP)
+    mixer: MixerRecipe = field(default_factory=TTTRecipe)
     """what mixes the tokens"""
 
     def __post_init__(self):

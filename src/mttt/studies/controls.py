@@ -7,16 +7,21 @@ With one step the outer loop can undo much of the sign: the part of the gradient
 harder. So both are trained.
 """
 
-from mttt.recipes.inner import FixedRate
-from mttt.recipes.mixers import MTTTMLP
+from mttt.recipes.inner import FullBatchRecipe
+from mttt.recipes.inner_optimizers import FixedRateRecipe
+from mttt.recipes.ttt import TTTRecipe
 from mttt.studies.figure1 import FULL4
 from mttt.studies.paper import accuracies
 from mttt.studies.row import Row, Study
 from mttt.studies.table1 import MTTT_MLP
 
-NO_STEPS = Row("mttt-mlp-t0", "MTTT-MLP T=0", MTTTMLP(steps=0))
-ASCENT = Row("mttt-mlp-ascent", "MTTT-MLP, ascent (η = −1)", MTTTMLP(optimizer=FixedRate(-1.0)))
-ASCENT4 = Row("mttt-mlp-t4-ascent", "MTTT-MLP T=4, ascent (η = −1)", MTTTMLP(steps=4, optimizer=FixedRate(-1.0)))
+UP = FixedRateRecipe(-1.0)
+
+NO_STEPS = Row("mttt-mlp-t0", "MTTT-MLP T=0", TTTRecipe(batching=FullBatchRecipe(0)))
+ASCENT = Row("mttt-mlp-ascent", "MTTT-MLP, ascent (η = −1)", TTTRecipe(optimizer=UP))
+ASCENT4 = Row(
+    "mttt-mlp-t4-ascent", "MTTT-MLP T=4, ascent (η = −1)", TTTRecipe(optimizer=UP, batching=FullBatchRecipe(4))
+)
 
 CONTROLS = Study(
     "controls",

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from mttt.count import flops
 from mttt.models import SMALL, TINY, LearnedPositions, SinCosPositions, Size, ViT
 from mttt.models.embed import grid
-from mttt.recipes.mixers import Mixer
+from mttt.recipes.mixers import MixerRecipe
 from mttt.studies import table1, table3
 from mttt.studies.formulas import vit
 from mttt.studies.notes import NOTES
@@ -28,7 +28,7 @@ from mttt.studies.paper import PRINTED, Printed
 CLASSES = 1000
 SIZES = {"tiny": TINY, "small": SMALL}
 BASE = table1.LINEAR_ATTENTION.label
-LAYERS: dict[str, Mixer] = {row.label: row.mixer for row in (*table1.ROWS, *table3.ROWS)}
+LAYERS: dict[str, MixerRecipe] = {row.label: row.mixer for row in (*table1.ROWS, *table3.ROWS)}
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Cost:
         return asdict(self)
 
 
-def make_vit(mixer: Mixer, size: Size, images: Images) -> Callable[..., ViT]:
+def make_vit(mixer: MixerRecipe, size: Size, images: Images) -> Callable[..., ViT]:
     """The ViT of a row, to be drawn. Patches have fixed positions, pixels have learned ones."""
     positions = LearnedPositions if images.patch == 1 else SinCosPositions
     shape = (images.side, images.side, 3)
@@ -84,7 +84,7 @@ def _shapes(make: Callable[..., Any]) -> tuple[Any, Any]:
     )
 
 
-def parameters(mixer: Mixer, size: Size, images: Images) -> tuple[int, int]:
+def parameters(mixer: MixerRecipe, size: Size, images: Images) -> tuple[int, int]:
     """Numbers in the model: all, and without positions."""
     model, _ = _shapes(make_vit(mixer, size, images))
     count = lambda tree: sum(leaf.size for leaf in jax.tree.leaves(tree))  # noqa: E731

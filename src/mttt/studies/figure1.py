@@ -6,15 +6,19 @@
 The paper draws its accuracies and prints one of them, that of T = 1.
 """
 
-from mttt.recipes.mixers import MTTTMLP
+from mttt.recipes.inner import FullBatchRecipe, MiniBatchesRecipe
+from mttt.recipes.ttt import TTTRecipe
 from mttt.studies.paper import accuracies
 from mttt.studies.row import Row, Study
 from mttt.studies.table1 import MTTT_MLP
 from mttt.studies.table3 import SGD as PIXELS_SGD
 
-FULL2, FULL3, FULL6 = (Row(f"mttt-mlp-t{t}", f"MTTT-MLP T={t}", MTTTMLP(steps=t)) for t in (2, 3, 6))
-FULL4 = Row("mttt-mlp-t4", "MTTT-MLP T=4", MTTTMLP(steps=4), curves=True, probe=(0, 1, 2, 4, 8))
-SGD2, SGD4 = (Row(f"mttt-mlp-sgd{t}", f"MTTT-MLP SGD T={t}", MTTTMLP(steps=t, batching="mini")) for t in (2, 4))
+FULL = {t: TTTRecipe(batching=FullBatchRecipe(t)) for t in (2, 3, 4, 6)}
+SGD = {t: TTTRecipe(batching=MiniBatchesRecipe(t)) for t in (2, 4)}
+
+FULL2, FULL3, FULL6 = (Row(f"mttt-mlp-t{t}", f"MTTT-MLP T={t}", FULL[t]) for t in (2, 3, 6))
+FULL4 = Row("mttt-mlp-t4", "MTTT-MLP T=4", FULL[4], curves=True, probe=(0, 1, 2, 4, 8))
+SGD2, SGD4 = (Row(f"mttt-mlp-sgd{t}", f"MTTT-MLP SGD T={t}", SGD[t]) for t in (2, 4))
 
 LEFT = Study(
     "figure1-left",

@@ -11,19 +11,24 @@ from functools import singledispatch
 from math import floor, log2
 
 from mttt.models import Size
-from mttt.recipes.mixers import (
-    MTTTMLP,
-    Attention,
-    EluAttention,
-    HyenaOperator,
-    IdentityLinearAttention,
-    Kernel,
-    LinformerAttention,
-    LongformerAttention,
-    Mixer,
-    MTTTLinear,
-    SoftmaxFree,
+from mttt.recipes.inner import (
+    FullBatchRecipe,
+    LearnerRecipe,
+    LinearLearnerRecipe,
+    MLPLearnerRecipe,
+    NadarayaWatsonRecipe,
 )
+from mttt.recipes.mixers import (
+    EluLinearAttentionRecipe,
+    HyenaRecipe,
+    LinearAttentionRecipe,
+    LinformerRecipe,
+    LongformerRecipe,
+    MixerRecipe,
+    SelfAttentionRecipe,
+    SOFTRecipe,
+)
+from mttt.recipes.ttt import TTTRecipe
 
 SOFTMAX = 6  # operations on a score: scale, maximum, difference, sum, quotient, and the guard of the maximum
 GELU = 8  # on a hidden unit
@@ -45,13 +50,13 @@ def norm(n: int, dim: int) -> int:
     return 7 * n * dim
 
 
-def block(mixer: Mixer, n: int, dim: int, heads: int) -> int:
+def block(mixer: MixerRecipe, n: int, dim: int, heads: int) -> int:
     """A transformer block: two norms, two residuals, the mixer, the MLP."""
     mlp = dense(n, dim, 4 * dim) + GELU * n * 4 * dim + dense(n, 4 * dim, dim)
     return 2 * norm(n, dim) + 2 * n * dim + mlp + mixer_flops(mixer, n, dim, heads)
 
 
-def vit(mixer: Mixer, size: Size, n: int, patch_values: int, classes: int) -> int:
+def vit(mixer: MixerRecipe, size: Size, n: int, patch_values: int, classes: int) -> int:
     """A ViT: embedding and positions, blocks, norm and mean, pre-logits, head."""
     dim, depth, heads = size
     ends = dense(n, patch_values, dim) + n * dim + norm(n, dim) + n * dim + dense(1, dim, dim) + dense(1, dim, classes)
@@ -64,37 +69,37 @@ def softmax_attention(n: int, keys: int, dim: int, heads: int) -> int:
 
 
 @singledispatch
-def mixer_flops(mixer: Mixer, n: int, dim: int, heads: int) -> int:
+def mixer_flops(mixer: MixerRecipe, n: int, dim: int, heads: int) -> int:
     """All heads of a mixer, from tokens to tokens."""
     raise NotImplementedError(f"no formula for {type(mixer).__name__}")
 
 
 @mixer_flops.register
-def _(mixer: Attention, n: int, dim: int, heads: int) -> int:
+def _(mixer: SelfAttentionRecipe, n: int, dim: int, heads: int) -> int:
     return 4 * dense(n, dim, dim) + softmax_attention(n, n, dim, heads)
 
 
 @mixer_flops.register
-def _(mixer: IdentityLinearAttention, n: int, dim: int, heads: int) -> int:
+def _(mixer: LinearAttentionRecipe, n: int, dim: int, heads: int) -> int:
     return 4 * dense(n, dim, dim) + 2 * matmul(n, dim, dim // heads)
 
 
 @mixer_flops.register
-def _(mixer: EluAttention, n: int, dim: int, heads: int) -> int:
+def _(mixer: EluLinearAttentionRecipe, n: int, dim: int, heads: int) -> int:
     features = 2 * 4 * n * dim  # elu + 1 of queries and keys
     normaliser = n * dim + matmul(n, dim, 1) + n * dim
     return 4 * dense(n, dim, dim) + features + 2 * matmul(n, dim, dim // heads) + normaliser
 
 
 @mixer_flops.register
-def _(mixer: LinformerAttention, n: int, dim: int, heads: int) -> int:
+def _(mixer: LinformerRecipe, n: int, dim: int, heads: int) -> int:
     rank = min(mixer.rank, n)
     mixtures = 2 * matmul(rank, n, dim)
     return 2 * dense(n, dim, dim) + mixtures + 2 * dense(rank, dim, dim) + softmax_attention(n, rank, dim, heads)
 
 
 @mixer_flops.register
-def _(mixer: LongformerAttention, n: int, dim: int, heads: int) -> int:
+def _(mixer: LongformerRecipe, n: int, dim: int, heads: int) -> int:
     half, few = mixer.window // 2, mixer.global_tokens
     if n <= 3 * half:
         local, masked = softmax_attention(n, n, dim, heads), n * n if n > half + 1 else 0
@@ -106,7 +111,7 @@ def _(mixer: LongformerAttention, n: int, dim: int, heads: int) -> int:
 
 
 @mixer_flops.register
-def _(mixer: SoftmaxFree, n: int, dim: int, heads: int) -> int:
+def _(mixer: SOFTRecipe, n: int, dim: int, heads: int) -> int:
     m = min(mixer.landmarks, n)
     views = 3 * dense(n, dim, dim) + n * dim  # scaled
     landmarks = n * dim
@@ -116,7 +121,7 @@ def _(mixer: SoftmaxFree, n: int, dim: int, heads: int) -> int:
 
 
 @mixer_flops.register
-def _(mixer: HyenaOperator, n: int, dim: int, heads: int) -> int:
+def _(mixer: HyenaRecipe, n: int, dim: int, heads: int) -> int:
     inside = (mixer.order + 1) * dim
     short = 6 * n * inside
     # To 2n frequencies and back, where only n + 1 are kept; a product of complex numbers is 6; skip and gate are 3.
@@ -125,40 +130,44 @@ def _(mixer: HyenaOperator, n: int, dim: int, heads: int) -> int:
 
 
 @mixer_flops.register
-def _(mixer: Kernel, n: int, dim: int, heads: int) -> int:
-    gaussian = heads * n * n + 2 * n * dim if mixer.kernel == "gaussian" else 0
-    return 4 * dense(n, dim, dim) + softmax_attention(n, n, dim, heads) + gaussian
-
-
-@mixer_flops.register
-def _(mixer: MTTTLinear, n: int, dim: int, heads: int) -> int:
-    width = dim // heads
-    forward = matmul(n, dim, width)
-    return _ttt(mixer, n, dim, heads, forward=forward, backward=forward, free=0 if mixer.train_initial else 1)
-
-
-@mixer_flops.register
-def _(mixer: MTTTMLP, n: int, dim: int, heads: int) -> int:
-    width = dim // heads
-    hidden = mixer.factor * width
-    layer = heads * matmul(n, width, hidden)
-    units = heads * n * hidden
-    forward = 2 * layer + (1 + GELU) * units + n * dim
-    backward = 3 * layer + (1 + GELU_SLOPE) * units + n * dim  # both weights, and once through the second
-    return _ttt(mixer, n, dim, heads, forward=forward, backward=backward, free=0)
-
-
-def _ttt(mixer: MTTTLinear | MTTTMLP, n: int, dim: int, heads: int, *, forward: int, backward: int, free: int) -> int:
-    """T steps and the answers. `forward` and `backward` are a learner's, for n tokens; `free` steps need no forward."""
-    seen = mixer.steps if mixer.batching == "full" else min(mixer.steps, 1)
+def _(mixer: TTTRecipe, n: int, dim: int, heads: int) -> int:
+    if isinstance(mixer.learner, NadarayaWatsonRecipe):
+        gaussian = heads * n * n + 2 * n * dim if mixer.learner.kernel == "gaussian" else 0
+        return 4 * dense(n, dim, dim) + softmax_attention(n, n, dim, heads) + gaussian
+    forward, backward = learner_flops(mixer.learner, n, dim, heads)
+    full = isinstance(mixer.batching, FullBatchRecipe)
+    seen = mixer.batching.steps if full else min(mixer.batching.steps, 1)
     # Norms of the tokens, and two numbers a token and head (without Decoder LN, one).
-    numbers = 2 * n * dim + (2 if mixer.decoder_norm else 1) * heads * matmul(n, dim, 1)
+    forms = 2 if mixer.task.decoder_norm else 1
+    numbers = 2 * n * dim + forms * heads * matmul(n, dim, 1)
     pose = 2 * dense(n, dim, dim) + numbers if seen else 0
-    forms = 2 if mixer.decoder_norm else 1
     loss = forms * (matmul(n, dim, dim // heads) + 6 * n * dim) + 6 * n * dim
-    if free and seen:
+    if mixer.start == "zeros" and seen:  # the first step needs no forward
         steps = backward + (seen - 1) * (forward + loss + backward) + n * dim
         pose -= numbers if seen == 1 else 0  # the slope at 0 asks for none of them
     else:
         steps = seen * (forward + loss + backward)
     return pose + steps + 2 * dense(n, dim, dim) + forward
+
+
+@singledispatch
+def learner_flops(learner: LearnerRecipe, n: int, dim: int, heads: int) -> tuple[int, int]:
+    """A learner's forward and backward, of n tokens and all heads."""
+    raise NotImplementedError(f"no formula for {type(learner).__name__}")
+
+
+@learner_flops.register
+def _(learner: LinearLearnerRecipe, n: int, dim: int, heads: int) -> tuple[int, int]:
+    forward = matmul(n, dim, dim // heads)
+    return forward, forward
+
+
+@learner_flops.register
+def _(learner: MLPLearnerRecipe, n: int, dim: int, heads: int) -> tuple[int, int]:
+    width = dim // heads
+    hidden = learner.factor * width
+    layer = heads * matmul(n, width, hidden)
+    units = heads * n * hidden
+    forward = 2 * layer + (1 + GELU) * units + n * dim
+    backward = 3 * layer + (1 + GELU_SLOPE) * units + n * dim  # both weights, and once through the second
+    return forward, backward

@@ -17,9 +17,10 @@ import jax
 import jax.numpy as jnp
 
 from mttt.data import DataSet, EvaluationBatches, Spec, describe
+from mttt.fields import differences
 from mttt.mixers import with_inner_loop
 from mttt.outer import NotFinite, Observer, evaluate
-from mttt.recipes import Recipe, check_data, default_workers, differences, encode, launch, load
+from mttt.recipes import Recipe, check_data, default_workers, encode, launch, load
 from mttt.runs import InUse, Record, Run, RunError, write_json
 from mttt.studies.formulas import vit
 from mttt.studies.row import Row
@@ -75,9 +76,11 @@ class Place:
         run = Run.open(path)
         changed = differences(run.recipe, encode(self.recipe(job)))
         # Where the images are may differ from machine to machine; that they are the same is checked by their names.
-        if changed := [line for line in changed if not line.startswith("data.path:")]:
+        if changed := [one for one in changed if one.path != "data.path"]:
             raise RunError(
-                f"{path} is a run of another recipe, and is not overwritten:\n  " + "\n  ".join(changed) + "\n"
+                f"{path} is a run of another recipe, and is not overwritten:\n  "
+                + "\n  ".join(map(str, changed))
+                + "\n"
                 "Choose another directory with --out DIR, or move that one away"
             )
         return run

@@ -7,22 +7,23 @@ import numpy as np
 
 from mttt.bench.layers import Contestant, Shape
 from mttt.bench.measure import interleave, machine
-from mttt.recipes.mixers import MTTTMLP, Attention, IdentityLinearAttention, Kernel, Mixer, MTTTLinear
+from mttt.recipes.mixers import LinearAttentionRecipe, MixerRecipe, SelfAttentionRecipe
+from mttt.recipes.ttt import KERNEL, MTTT_LINEAR, MTTT_MLP, MTTT_MLP_SGD4
 
 LENGTHS = (1024, 2048, 4096, 8192)
 DIM, HEADS = 64, 2
-PARAMETRIC: dict[str, Mixer] = {
-    "linear-attention": IdentityLinearAttention(),
-    "mttt-linear": MTTTLinear(),
-    "mttt-mlp": MTTTMLP(),
-    "mttt-mlp-sgd4": MTTTMLP(steps=4, batching="mini"),
+PARAMETRIC: dict[str, MixerRecipe] = {
+    "linear-attention": LinearAttentionRecipe(),
+    "mttt-linear": MTTT_LINEAR,
+    "mttt-mlp": MTTT_MLP,
+    "mttt-mlp-sgd4": MTTT_MLP_SGD4,
 }
-KERNELS: dict[str, Mixer] = {"self-attention": Attention(), "gaussian-kernel": Kernel()}
+KERNELS: dict[str, MixerRecipe] = {"self-attention": SelfAttentionRecipe(), "gaussian-kernel": KERNEL}
 
 
 def measure_lengths(
     lengths: tuple[int, ...] = LENGTHS,
-    layers: dict[str, Mixer] = PARAMETRIC | KERNELS,
+    layers: dict[str, MixerRecipe] = PARAMETRIC | KERNELS,
     *,
     repeats: int = 5,
     say: Callable[[str], None] = lambda words: None,

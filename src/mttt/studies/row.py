@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from mttt.recipes.mixers import Mixer
+from mttt.recipes.mixers import MixerRecipe
 
 Look = Literal["patches", "pixels"]
 
@@ -16,7 +16,7 @@ class Row:
     """what directories and `--only` call it"""
     label: str
     """what the paper calls it"""
-    mixer: Mixer
+    mixer: MixerRecipe
     look: Look = "patches"
     size: Literal["tiny", "small"] = "small"
     curves: bool = False

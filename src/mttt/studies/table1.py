@@ -5,29 +5,28 @@
 The paper's accuracies are those of ViT-Small on ImageNet after 90 epochs.
 """
 
+from mttt.recipes import ttt
 from mttt.recipes.mixers import (
-    MTTTMLP,
-    Attention,
-    EluAttention,
-    HyenaOperator,
-    IdentityLinearAttention,
-    LinformerAttention,
-    LongformerAttention,
-    MTTTLinear,
-    SoftmaxFree,
+    EluLinearAttentionRecipe,
+    HyenaRecipe,
+    LinearAttentionRecipe,
+    LinformerRecipe,
+    LongformerRecipe,
+    SelfAttentionRecipe,
+    SOFTRecipe,
 )
 from mttt.studies.paper import accuracies
 from mttt.studies.row import Row, Study
 
-LINFORMER = Row("linformer", "Linformer", LinformerAttention(rank=16))
-LONGFORMER = Row("longformer", "Longformer", LongformerAttention())
-SOFT = Row("soft", "SOFT", SoftmaxFree())
-HYENA = Row("hyena", "Hyena", HyenaOperator())
-ATTENTION = Row("self-attention", "Self-attention", Attention())
-ELU = Row("elu-linear-attention", "Linear attention (Katharopoulos et al.)", EluAttention())
-LINEAR_ATTENTION = Row("linear-attention", "Linear attention, identity map", IdentityLinearAttention())
-MTTT_LINEAR = Row("mttt-linear", "MTTT-Linear", MTTTLinear())
-MTTT_MLP = Row("mttt-mlp", "MTTT-MLP", MTTTMLP(), probe=(0, 1, 2, 4, 8))
+LINFORMER = Row("linformer", "Linformer", LinformerRecipe(rank=16))
+LONGFORMER = Row("longformer", "Longformer", LongformerRecipe())
+SOFT = Row("soft", "SOFT", SOFTRecipe())
+HYENA = Row("hyena", "Hyena", HyenaRecipe())
+ATTENTION = Row("self-attention", "Self-attention", SelfAttentionRecipe())
+ELU = Row("elu-linear-attention", "Linear attention (Katharopoulos et al.)", EluLinearAttentionRecipe())
+LINEAR_ATTENTION = Row("linear-attention", "Linear attention, identity map", LinearAttentionRecipe())
+MTTT_LINEAR = Row("mttt-linear", "MTTT-Linear", ttt.MTTT_LINEAR)
+MTTT_MLP = Row("mttt-mlp", "MTTT-MLP", ttt.MTTT_MLP, probe=(0, 1, 2, 4, 8))
 
 ROWS = (LINFORMER, LONGFORMER, SOFT, HYENA, ATTENTION, ELU, LINEAR_ATTENTION, MTTT_LINEAR, MTTT_MLP)
 TABLE1 = Study(

@@ -3,14 +3,17 @@
 mttt study table2
 """
 
-from mttt.recipes.mixers import MTTTMLP
+from mttt.recipes.inner import ReconstructionRecipe
+from mttt.recipes.ttt import TTTRecipe
 from mttt.studies.paper import accuracies
 from mttt.studies.row import Row, Study
 from mttt.studies.table1 import MTTT_MLP
 
-NEITHER = Row("no-norm-fixed-w0", "neither", MTTTMLP(decoder_norm=False, train_initial=False))
-TRAINED = Row("no-norm", "trained W₀ alone", MTTTMLP(decoder_norm=False))
-NORM = Row("fixed-w0", "Decoder LN alone", MTTTMLP(train_initial=False))
+PLAIN = ReconstructionRecipe(decoder_norm=False)
+
+NEITHER = Row("no-norm-fixed-w0", "neither", TTTRecipe(task=PLAIN, start="frozen"))
+TRAINED = Row("no-norm", "trained W₀ alone", TTTRecipe(task=PLAIN))
+NORM = Row("fixed-w0", "Decoder LN alone", TTTRecipe(start="frozen"))
 BOTH = MTTT_MLP
 
 TABLE2 = Study(

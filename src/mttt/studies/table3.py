@@ -5,23 +5,34 @@
 Self-attention does not fit at the paper's n = 50,176, so the paper has no accuracy for it; at the small scale it does.
 """
 
-from mttt.recipes.mixers import MTTTMLP, Attention, EluAttention, IdentityLinearAttention, MTTTLinear
+from mttt.recipes import ttt
+from mttt.recipes.mixers import EluLinearAttentionRecipe, LinearAttentionRecipe, SelfAttentionRecipe
 from mttt.studies.paper import accuracies
 from mttt.studies.row import Row, Study
 
-ATTENTION = Row("pixels-self-attention", "Self-attention", Attention(), "pixels", "tiny")
-ELU = Row("pixels-elu-linear-attention", "Linear attention (Katharopoulos et al.)", EluAttention(), "pixels", "tiny")
-LINEAR_ATTENTION = Row(
-    "pixels-linear-attention", "Linear attention, identity map", IdentityLinearAttention(), "pixels", "tiny"
+ATTENTION = Row("pixels-self-attention", "Self-attention", SelfAttentionRecipe(), "pixels", "tiny")
+ELU = Row(
+    "pixels-elu-linear-attention",
+    "Linear attention (Katharopoulos et al.)",
+    EluLinearAttentionRecipe(),
+    "pixels",
+    "tiny",
 )
-MTTT_LINEAR = Row("pixels-mttt-linear", "MTTT-Linear", MTTTLinear(), "pixels", "tiny")
-MTTT_MLP = Row("pixels-mttt-mlp", "MTTT-MLP", MTTTMLP(), "pixels", "tiny")
-SGD = Row("pixels-mttt-mlp-sgd4", "MTTT-MLP SGD T=4", MTTTMLP(steps=4, batching="mini"), "pixels", "tiny", curves=True)
+LINEAR_ATTENTION = Row(
+    "pixels-linear-attention", "Linear attention, identity map", LinearAttentionRecipe(), "pixels", "tiny"
+)
+MTTT_LINEAR = Row("pixels-mttt-linear", "MTTT-Linear", ttt.MTTT_LINEAR, "pixels", "tiny")
+MTTT_MLP = Row("pixels-mttt-mlp", "MTTT-MLP", ttt.MTTT_MLP, "pixels", "tiny")
+SGD = Row("pixels-mttt-mlp-sgd4", "MTTT-MLP SGD T=4", ttt.MTTT_MLP_SGD4, "pixels", "tiny", curves=True)
 SMALL_ELU = Row(
-    "pixels-small-elu-linear-attention", "Linear attention (Katharopoulos et al.)", EluAttention(), "pixels", "small"
+    "pixels-small-elu-linear-attention",
+    "Linear attention (Katharopoulos et al.)",
+    EluLinearAttentionRecipe(),
+    "pixels",
+    "small",
 )
 SMALL_LINEAR_ATTENTION = Row(
-    "pixels-small-linear-attention", "Linear attention, identity map", IdentityLinearAttention(), "pixels", "small"
+    "pixels-small-linear-attention", "Linear attention, identity map", LinearAttentionRecipe(), "pixels", "small"
 )
 
 ROWS = (ATTENTION, ELU, LINEAR_ATTENTION, MTTT_LINEAR, MTTT_MLP, SGD, SMALL_ELU, SMALL_LINEAR_ATTENTION)
