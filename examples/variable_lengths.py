@@ -17,7 +17,7 @@ import optax
 import mttt
 from mttt.data.pictures import load_digits
 
-LENGTHS = (24, 36, 64)
+LENGTHS = (30, 36, 48)
 DIM, BATCH = 32, 32
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 300
 
