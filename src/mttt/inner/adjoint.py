@@ -35,14 +35,16 @@ class Adjoint(eqx.Module):
 
 
 def _scan(step: Callable[[C, Rows], tuple[C, Any]], carry: C, phase: Phase) -> tuple[C, Any]:
+    if phase.steps == 1:  # a loop around one step still costs copies of what it carries
+        carry, out = step(carry, phase.first())
+        return carry, jax.tree.map(lambda a: a[None], out)
     arrays, rest = eqx.partition(carry, eqx.is_array)
 
     def body(arrays: Any, x: Any) -> tuple[Any, Any]:
         carry, out = step(eqx.combine(arrays, rest), phase.rows(x))
         return eqx.filter(carry, eqx.is_array), out
 
-    # A loop around one step would still cost copies of what it carries.
-    arrays, outs = jax.lax.scan(body, arrays, phase.each, length=phase.steps, unroll=phase.steps == 1)
+    arrays, outs = jax.lax.scan(body, arrays, phase.each, length=phase.steps)
     return eqx.combine(arrays, rest), outs
 
 
