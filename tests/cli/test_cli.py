@@ -1,6 +1,8 @@
 """The program, and what it says to mistakes."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -167,6 +169,12 @@ def test_version_help_and_module(tmp_path):
     assert "digits" in mttt("presets", cwd=tmp_path)[0]
     out, _ = mttt("presets", "--mixers", cwd=tmp_path)
     assert all(name in out for name in options(Recipe())["model.mixer"])
+
+
+@pytest.mark.parametrize("word", ["--help", "--version"])
+def test_help_does_not_wait_for_jax(word):
+    program = f"import sys, mttt.cli.main as m\ntry: m.main(['{word}'])\nfinally: assert 'jax' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
 
 
 def test_compiled_programs_are_kept(tmp_path, monkeypatch):

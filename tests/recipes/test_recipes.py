@@ -3,10 +3,12 @@
 import json
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 from PIL import Image
 
+import mttt
 from mttt.cli import train
 from mttt.cli.arguments import UsageError
 from mttt.data import DataSet
@@ -24,7 +26,14 @@ from mttt.fields import FieldError, possible_choices
 from mttt.recipes import PRESETS, Recipe, decode, encode, options, recipe_of
 from mttt.recipes.augment import AugmentRecipe
 from mttt.recipes.data import FolderRecipe, TarRecipe
-from mttt.recipes.inner import FullBatchRecipe, MiniBatchesRecipe
+from mttt.recipes.inner import (
+    FullBatchRecipe,
+    KeepRecipe,
+    MiniBatchesRecipe,
+    MLPLearnerRecipe,
+    RecomputeRecipe,
+    ReconstructionRecipe,
+)
 from mttt.recipes.inner_optimizers import FixedRateRecipe, InnerAdamRecipe, LearnedRateRecipe, MomentumRecipe
 from mttt.recipes.ttt import MTTT_LINEAR, TTTRecipe
 from mttt.runs import Run, RunError
@@ -112,6 +121,25 @@ def test_products_without_a_meaning_are_refused(words, field):
     with pytest.raises(FieldError) as refused:
         check(recipe, recipe.data.load())
     assert refused.value.path == f"model.mixer.{field}"
+
+
+def test_a_product_is_built_of_what_it_names():
+    recipe = TTTRecipe(
+        MLPLearnerRecipe(3),
+        "frozen",
+        ReconstructionRecipe(decoder_norm=False, normalisation="paper"),
+        MomentumRecipe(0.3, 0.5),
+        MiniBatchesRecipe(2),
+        RecomputeRecipe(5),
+    )
+    layer = recipe.build(8)(8, 2, key=jax.random.key(0))
+    assert isinstance(layer.start, mttt.Frozen) and layer.start.learner.module.up.weight.shape == (2, 4, 12)
+    assert (layer.task.decoder_norm, layer.task.divisor) == (None, 1.0)
+    assert layer.optimizer.hyperparameters == {"learning_rate": 0.3, "momentum": 0.5}
+    assert (layer.batching, layer.adjoint) == (mttt.MiniBatches(2), mttt.Recompute(5))
+    for start, kind in (("trained", mttt.Trained), ("zeros", mttt.Zeros)):
+        layer = replace(MTTT_LINEAR, start=start, adjoint=KeepRecipe()).build(8)(8, 2, key=jax.random.key(0))
+        assert isinstance(layer.start, kind) and layer.adjoint == mttt.Keep()
 
 
 def test_an_optimizer_can_be_had_at_another_rate():

@@ -123,7 +123,7 @@ def test_an_existing_run_is_never_overwritten(reference, tmp_path):
     out, _ = mttt(*WORDS, "--run", reference, cwd=tmp_path)
     assert "is finished" in out
     _, err = mttt(*WORDS, "--seed", "5", "--run", reference, cwd=tmp_path, code=2)
-    assert "seed: 0 there, 5 asked for" in err
+    assert "seed: 0 there, 5 here" in err
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").write_text("mine")
     _, err = mttt(*WORDS, "--run", "other", cwd=tmp_path, code=2)

@@ -8,6 +8,7 @@ import pytest
 
 from mttt.data import Spec
 from mttt.recipes import encode
+from mttt.recipes.ttt import TTTRecipe
 from mttt.studies import ALL_ROWS, SCALES, STUDIES, figure1, table1, table3
 from mttt.studies.claims import Evidence, claims
 from mttt.studies.lengths import KERNELS, PARAMETRIC, measure_lengths, slope
@@ -45,7 +46,7 @@ for layer in LENGTHS["layers"].values():
 def evidence(accuracies, *, losses=(1.0, 0.8, 0.7), off=20.0, lengths=LENGTHS):
     rows = {}
     for number, row in enumerate(ALL_ROWS):
-        own = row.mixer.steps if hasattr(row.mixer, "steps") else 0
+        own = row.mixer.batching.steps if isinstance(row.mixer, TTTRecipe) else 0
         seeds = {seed: accuracies[row.name] + NOISE[(seed + number) % 3] for seed in range(3)}
         curve = [
             {"step": 1, "epoch": place / 8, "accuracy": 0.5, "inner_losses": [list(losses)] * 2} for place in (1, 2)

@@ -89,7 +89,7 @@ def test_a_killed_grid_ends_with_the_same_report(finished, tmp_path, compilation
 def test_a_run_of_another_recipe_is_refused(finished):
     longer = dataclasses.replace(SCALE.looks["patches"], epochs=0.3)
     scale = dataclasses.replace(SCALE, looks=SCALE.looks | {"patches": longer})
-    with pytest.raises(RunError, match=r"another recipe.*\n.*epochs: 0.2 there, 0.3 asked for"):
+    with pytest.raises(RunError, match=r"another recipe.*\n.*epochs: 0.2 there, 0.3 here"):
         work(finished, scale=scale)
     with pytest.raises(RunError, match="another recipe"):
         find(Place(scale, finished), 2, "mttt study table1")
@@ -107,7 +107,7 @@ def test_images_may_be_elsewhere(tmp_path):
     recipe.write_text(recipe.read_text().replace('"kind": "idx"', '"kind": "digits"'))
     with pytest.raises(RunError) as refused:
         place("elsewhere").run(job)
-    assert "data.kind: digits there, idx asked for" in str(refused.value)
+    assert "data.kind: digits there, idx here" in str(refused.value)
     assert "data.path" not in str(refused.value)
 
 

@@ -67,7 +67,7 @@ class Workers:
         try:
             return self._pool.submit(_call, *arguments).result()
         except BrokenProcessPool as error:
-            raise WorkerLost("a worker process ended; was it out of memory? Try fewer: --workers") from error
+            raise WorkerLost("a worker process ended; was it out of memory? Try fewer workers") from error
 
     def close(self) -> None:
         """End them."""
