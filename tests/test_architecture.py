@@ -129,3 +129,26 @@ def test_the_rooms_have_an_order():
 
     for room in BELOW:
         above(room)
+
+
+def test_files_and_functions_are_short():
+    """A file has one concept and a function one job: at most 300 and 60 lines."""
+    long = []
+    for path in ROOT.rglob("*.py"):
+        text = path.read_text()
+        if len(text.splitlines()) > 300:
+            long.append(str(path.relative_to(ROOT)))
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 60:
+                long.append(f"{path.relative_to(ROOT)}: {node.name}")
+    assert long == []
+
+
+def test_each_class_name_is_one_thing():
+    """No two rooms define a public class of the same name, unless it is what every command calls its arguments."""
+    places = {}
+    for path in ROOT.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name != "Arguments":
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

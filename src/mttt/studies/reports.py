@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mttt.report import Page, Picture, Section, Table, plots
+from mttt.report import Page, Section, Table
 from mttt.runs import versions, write_json
-from mttt.studies import figure1, table1
 from mttt.studies.all import ALL_ROWS, STUDIES
 from mttt.studies.claims import Claim, Evidence, claims
 from mttt.studies.grid import Place
 from mttt.studies.measured import SPEEDS, Measured, measure, relative_flops, relative_time
 from mttt.studies.paper import printed
+from mttt.studies.pictures import draw
 from mttt.studies.row import Row, Study
 from mttt.studies.statistics import Part
 
@@ -60,7 +60,7 @@ def write_report(findings: Findings, study: Study, directory: Path) -> Path:
     """report.md, report.html and report.json of a study."""
     chosen = [claim for claim in findings.claims if claim.number in CLAIMS_OF[study.name]]
     sections = [Section("Measured", (_table(findings, study), *_notes(study)))]
-    if pictures := _pictures(findings, study):
+    if pictures := draw(study, findings.rows(study), findings.evidence.rows):
         sections.append(Section("Pictures", tuple(pictures)))
     sections.append(Section("Verdicts", tuple(_verdicts(chosen))))
     _, page = Page(study.title, _lead(findings, study.rows), tuple(sections)).write(directory)
@@ -234,71 +234,3 @@ def _part(part: Part) -> tuple[str, ...]:
 
 def _p(p: float | None) -> str:
     return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _pictures(findings: Findings, study: Study) -> list[Picture]:
-    if not plots.can_draw():
-        return []
-    rows = {m.row.name: m for m in findings.rows(study) if m.accuracies}
-    if study.name == "figure1-left":
-        return _against_steps(rows)
-    if study.name == "figure1-right":
-        return _inner_losses(rows)
-    pictures = []
-    if rows:
-        both = len({m.row.size for m in rows.values()}) > 1
-        labels = {f"{m.row.label}{f', {m.row.size.title()}' if both else ''}": m for m in rows.values()}
-        values = {label: list(m.accuracies.values()) for label, m in labels.items()}
-        ours = [label for label, m in labels.items() if m.row.label.startswith("MTTT")]
-        pictures.append(Picture(f"{study.name}-accuracy", plots.accuracies(values, ours), f"{study.title}."))
-    if study.name == "controls":
-        pictures += _other_steps(findings)
-    return pictures
-
-
-def _against_steps(rows: dict[str, Measured]) -> list[Picture]:
-    full = {
-        1: figure1.MTTT_MLP,
-        2: figure1.FULL2,
-        3: figure1.FULL3,
-        4: figure1.FULL4,
-        6: figure1.FULL6,
-    }
-    sgd = {1: figure1.MTTT_MLP, 2: figure1.SGD2, 4: figure1.SGD4}
-    series = {
-        name: {t: list(rows[row.name].accuracies.values()) for t, row in points.items() if row.name in rows}
-        for name, points in (("full batch", full), ("SGD, T mini-batches", sgd))
-    }
-    if not all(series.values()):
-        return []
-    caption = "Accuracy of MTTT-MLP against T, from patches: means, and the range of the seeds."
-    return [Picture("accuracy-against-steps", plots.against_steps(series, "inner steps T"), caption)]
-
-
-def _inner_losses(rows: dict[str, Measured]) -> list[Picture]:
-    pictures = []
-    for m in rows.values():
-        if not m.curves:
-            continue
-        curves = list(m.curves.values())
-        caption = (
-            f"{m.row.label} from {m.row.look}: the inner loss on the test images at t = 0 … T, for every layer, over "
-            f"the training; mean of {len(curves)} seed{'s' if len(curves) > 1 else ''}."
-        )
-        pictures.append(Picture(f"inner-losses-{m.row.look}", plots.inner_losses(curves), caption))
-    return pictures
-
-
-def _other_steps(findings: Findings) -> list[Picture]:
-    series = {}
-    for row, name in ((table1.MTTT_MLP, "trained with T = 1"), (figure1.FULL4, "trained with T = 4")):
-        measured = findings.evidence.rows.get(row.name)
-        if measured and (probes := measured.probes):
-            steps = set.intersection(*(set(probe) for probe in probes.values()))
-            series[name] = {t: [100 * probe[t]["accuracy"] for probe in probes.values()] for t in sorted(steps)}
-    if not series:
-        return []
-    caption = (
-        "Trained models evaluated with other numbers of inner steps (claim 11): means, and the range of the seeds."
-    )
-    return [Picture("other-steps", plots.against_steps(series, "inner steps T at evaluation", log=True), caption)]
