@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mttt.report import Page, Section, Table
+from mttt.report import Page, Picture, Section, Table, plots
 from mttt.runs import versions, write_json
 from mttt.studies.all import ALL_ROWS, STUDIES
 from mttt.studies.claims import Claim, Evidence, claims
