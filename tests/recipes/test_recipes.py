@@ -37,12 +37,13 @@ from mttt.recipes.inner import (
 from mttt.recipes.inner_optimizers import FixedRateRecipe, InnerAdamRecipe, LearnedRateRecipe, MomentumRecipe
 from mttt.recipes.ttt import MTTT_LINEAR, TTTRecipe
 from mttt.runs import Run, RunError
+from mttt.training import prepare
 
 OPTIONS = options(Recipe())
 
 
 def check(recipe, data):
-    recipe.check(data.spec, len(data.train))
+    prepare(recipe, data).check()
 
 
 @pytest.mark.parametrize("mixer", OPTIONS["model.mixer"])
