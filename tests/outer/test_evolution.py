@@ -128,7 +128,7 @@ class Once(eqx.Module):
     def __init__(self, width, *, key):
         self.weight = jax.random.normal(key, (width, width)) / width
 
-    def __call__(self, inputs):
+    def __call__(self, inputs, *, key=None):
         return _once(inputs @ self.weight.T)
 
 
