@@ -11,15 +11,18 @@ from mttt.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from mttt.public import *  # noqa: F403
+    from mttt.training import load as load
+
+_ELSEWHERE = {"load": "mttt.training"}  # what needs more than layers do, such as readers of pictures: seconds to import
 
 
 def __getattr__(name: str) -> Any:
     """A public name, when it is first asked for: `mttt --help` should not take the second that JAX does."""
-    public = None if name.startswith("_") else import_module("mttt.public")
+    public = None if name.startswith("_") else import_module(_ELSEWHERE.get(name, "mttt.public"))
     if not hasattr(public, name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(public, name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *vars(import_module("mttt.public"))})
+    return sorted({*globals(), *_ELSEWHERE, *vars(import_module("mttt.public"))})

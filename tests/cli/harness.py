@@ -52,4 +52,4 @@ def kill_at(step: int, words, cwd: Path, run: str, number: int = signal.SIGKILL)
 def metrics(run: Path) -> list[dict]:
     """The lines of metrics without how fast they came."""
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [{k: v for k, v in line.items() if k != "images_per_second"} for line in lines]
+    return [{k: v for k, v in line.items() if k != "examples_per_second"} for line in lines]

@@ -47,7 +47,7 @@ def test_evaluate_with_any_number_of_steps(run):
         out, _ = mttt("evaluate", run, *steps, "--json", cwd=run.parent)
         result = json.loads(out)
         assert 0 <= result["accuracy"] <= 1
-        assert result["images"] == 360
+        assert result["examples"] == 360
         assert np.shape(result["inner_losses"]) == (1, int(steps[1]) + 1 if steps else 2)
         if not steps:
             assert result["accuracy"] == json.loads((run / "result.json").read_text())["accuracy"]
@@ -90,8 +90,8 @@ def test_predict_prints_the_top_classes(run, tmp_path):
         (["train", "--model.mixer.start", "zeros"], "--model.mixer.start zeros: an MLP whose"),
         (["train", "--model.mixer.learner", "nadaraya-watson"], "--model.mixer.start trained: a learner without"),
         (["train", "--model.mixer.steps", "4"], "--model.mixer.batching.steps"),
-        (["train", "--batch-size", "5000"], "there are 1437 training images"),
-        (["train", "--batch-size", "10", "--accumulate", "3"], "does not divide batch_size=10"),
+        (["train", "--batch-size", "5000"], "there are 1437 training examples"),
+        (["train", "--batch-size", "10", "--outer.accumulate", "3"], "does not divide batch_size=10"),
         (["train", "--data.holdout", "1.5"], "holdout=1.5"),
         (["train", "--data.holdout", "0.001"], "leaves none to evaluate on"),
         (["train", "--seed", "99999999999999999999"], "less than 2³²"),

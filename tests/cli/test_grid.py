@@ -47,7 +47,7 @@ def test_the_rest_takes_as_long_as_its_weight(clock):
         run = watcher.job(D, 10, "test")
         run.at(5)  # goes on where it was
         assert watcher.left() == "all done in 0:00:30"
-        run.record({"kind": "evaluation", "step": 10, "loss": 1.0, "accuracy": 0.5, "images_per_second": None})
+        run.record({"kind": "evaluation", "step": 10, "loss": 1.0, "accuracy": 0.5, "examples_per_second": None})
         watcher.finished(D, None)
         assert watcher.left() == "all done in 0:00:00"
     text = file.getvalue()
@@ -79,8 +79,8 @@ def test_where_there_is_no_terminal_lines_are_few(clock):
         for step in range(1, 101):
             clock(1)
             run.at(step)
-            run.record({"kind": "train", "step": step, "loss": 1.0, "accuracy": 0.5, "images_per_second": 10.0})
-    assert file.getvalue().count("images/s") == 3
+            run.record({"kind": "train", "step": step, "loss": 1.0, "accuracy": 0.5, "examples_per_second": 10.0})
+    assert file.getvalue().count("examples/s") == 3
 
 
 def test_a_terminal_has_a_bar(clock):
@@ -89,7 +89,7 @@ def test_a_terminal_has_a_bar(clock):
         watcher.begin({A: 100.0}, 100.0)
         run = watcher.job(A, 2, "test")
         run.at(1)
-        run.record({"kind": "train", "step": 1, "loss": 1.0, "accuracy": 0.5, "images_per_second": 10.0})
+        run.record({"kind": "train", "step": 1, "loss": 1.0, "accuracy": 0.5, "examples_per_second": 10.0})
         run.at(2)
         watcher.finished(A, 0.5)
     assert "run 1 of 1: a, seed 0" in file.getvalue() and "100 %" in file.getvalue()

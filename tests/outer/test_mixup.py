@@ -11,9 +11,9 @@ import pytest
 
 import mttt
 from catalogue import relative_error, shake
-from mttt.data import Batch
-from mttt.outer import State, outer_loss, score, train_step
+from mttt.outer import ExactGradient, Mixup, State, score, train_step
 from mttt.outer.mixup import blend, partner_shares, rows_before
+from outer.rows import CLASSIFICATION, Rows, noise
 
 
 def rows(size=5, classes=3):
@@ -69,7 +69,7 @@ def test_a_row_is_not_mixed_with_a_filler():
 
 def test_an_alpha_of_none_is_refused():
     with pytest.raises(ValueError, match=r"mixup=-0\.1: α of the Beta distribution"):
-        partner_shares(jnp.ones(2), alpha=-0.1, key=jax.random.key(1))
+        Mixup(CLASSIFICATION, -0.1)
 
 
 def test_bfloat16_stays_bfloat16():
@@ -84,7 +84,7 @@ def test_soft_targets_are_scored_by_cross_entropy_and_accuracy_by_the_label():
     scored = score(logits, jnp.array([0, 1, 2]), jnp.array([1.0, 1.0, 0.0]), targets)
     log_p = np.asarray(logits) - np.log(np.exp(np.asarray(logits)).sum(axis=1, keepdims=True))
     assert abs(float(scored.loss) + (log_p * np.asarray(targets))[:2].sum()) < 1e-5
-    assert (float(scored.correct), float(scored.images)) == (1.0, 2.0)
+    assert (float(scored.correct), float(scored.count)) == (1.0, 2.0)
 
 
 @pytest.fixture(scope="module")
@@ -93,25 +93,28 @@ def model():
     return shake(eqx.filter_jit(lambda key: vit(key=key))(jax.random.key(0)), scale=0.1)
 
 
-def test_the_outer_loss_mixes_and_its_gradient_flows(model):
-    rng = np.random.default_rng(0)
-    images = rng.integers(0, 256, (6, 4, 4, 1)).astype(np.uint8)
+def test_the_objective_mixes_and_its_gradient_flows(model):
     weights = np.array([1, 1, 1, 1, 1, 0], np.float32)
-    batch = Batch(images, rng.integers(0, 3, 6).astype(np.int32), weights)
+    batch = noise(6, 4, 3, weights)
     key = jax.random.key(1)
 
     drawn = float(jax.random.beta(jax.random.split(key)[1], 0.2, 0.2))
     other = min(drawn, 1 - drawn) * np.roll(weights, 1)
-    floats = images.astype(np.float32) / 127.5 - 1
+    floats = batch.inputs.astype(np.float32) / 127.5 - 1
     one_hot = np.eye(3, dtype=np.float32)[batch.labels]
     mix = lambda a, w: (1 - w) * a + w * np.roll(a, 1, axis=0)  # noqa: E731
     by_hand = jnp.asarray(mix(floats, other[:, None, None, None]).astype(np.float32))
-    loss = partial(outer_loss, batch=batch, mixup=0.2, key=key)
+    objective = Mixup(CLASSIFICATION, 0.2)
+
+    def loss(model):
+        scored = objective(model, objective.prepare(batch, key=key), key=key)
+        return scored.loss / scored.count, scored
+
     run = eqx.filter_jit(lambda m: (eqx.filter_value_and_grad(loss, has_aux=True)(m), jax.vmap(m)(by_hand)))
-    ((loss, scored), gradient), logits = run(model)
+    ((mean, scored), gradient), logits = run(model)
     log_p = np.asarray(jax.nn.log_softmax(logits))
     expected = -(log_p * mix(one_hot, other[:, None])).sum(axis=1) @ weights / 5
-    assert abs(float(loss) - expected) < 1e-5
+    assert abs(float(mean) - expected) < 1e-5
     right = np.asarray(logits).argmax(axis=1) == batch.labels
     assert float(scored.correct) == right @ weights
     assert all(
@@ -119,35 +122,49 @@ def test_the_outer_loss_mixes_and_its_gradient_flows(model):
     )
 
 
-def test_without_mixup_the_program_is_the_same(model):
-    """So its numbers are, too."""
-    batch = Batch(np.zeros((2, 4, 4, 1), np.uint8), np.zeros(2, np.int32), np.ones(2, np.float32))
+class Draws(eqx.Module):
+    """Its logits are random numbers from the key that it is given."""
+
+    def __call__(self, image, *, key):
+        return jax.random.normal(key, (3,))
+
+
+def test_the_key_of_the_model_is_not_the_one_of_the_shares():
+    """Plain: the step's key. With mixup: the first of its two halves; the second draws the shares."""
+    batch, key = noise(2, 4, 3), jax.random.key(7)
+    for objective, expected in [(CLASSIFICATION, key), (Mixup(CLASSIFICATION, 0.2), jax.random.split(key)[0])]:
+        rows = objective.prepare(batch, key=key)
+        alone = jax.tree.map(lambda a: jnp.asarray(a)[:1], rows)  # of one row, the accuracy shows the logits
+        hits = [float(objective(Draws(), alone._replace(**_label(alone, c)), key=key).correct) for c in range(3)]
+        assert int(np.argmax(hits)) == int(jnp.argmax(jax.random.normal(expected, (3,))))
+
+
+def _label(rows, number):
+    label = jnp.array([number], jnp.int32)
+    return {"labels": label} if isinstance(rows, Rows) else {"own": rows.own._replace(labels=label)}
+
+
+def test_without_mixup_nothing_is_drawn(model):
+    batch = Rows(np.zeros((2, 4, 4, 1), np.uint8), np.zeros(2, np.int32), np.ones(2, np.float32))
     arrays, rest = eqx.partition(model, eqx.is_array)
 
-    def program(**options):
-        loss = lambda a, key: outer_loss(eqx.combine(a, rest), batch, key=key, **options)  # noqa: E731
+    def program(objective):
+        loss = lambda a, key: objective(eqx.combine(a, rest), objective.prepare(batch, key=key), key=key)  # noqa: E731
         return str(jax.make_jaxpr(loss)(arrays, jax.random.key(0)))
 
-    assert program() == program(mixup=0.0)
-    assert "random_gamma" not in program()  # nothing is drawn
-    assert "random_gamma" in program(mixup=0.2)
-
-
-def test_mixup_needs_a_key(model):
-    batch = Batch(np.zeros((2, 4, 4, 1), np.uint8), np.zeros(2, np.int32), np.ones(2, np.float32))
-    with pytest.raises(ValueError, match=r"mixup=0\.2 needs a key"):
-        outer_loss(model, batch, mixup=0.2)
+    assert "random_gamma" not in program(CLASSIFICATION)
+    assert "random_gamma" in program(Mixup(CLASSIFICATION, 0.2))
 
 
 def test_accumulated_steps_mix_alike(model):
     """Partners are rows of the whole batch, and fillers count nowhere, in however many parts it goes."""
-    rng = np.random.default_rng(0)
-    weights = np.array([1, 1, 1, 0, 1, 0], np.float32)
-    batch = Batch(rng.integers(0, 256, (6, 4, 4, 1)).astype(np.uint8), np.arange(6, dtype=np.int32) % 3, weights)
-    optimizer = optax.sgd(1.0)
+    batch = noise(6, 4, 3, [1, 1, 1, 0, 1, 0])
     with jax.numpy_dtype_promotion("standard"):
-        state = State(model, optimizer, key=jax.random.key(0))
-        run = eqx.filter_jit(partial(train_step, optimizer=optimizer, mixup=0.2))
-        whole, parts = run(state, batch), run(state, batch, accumulate=3)
+        whole, parts = (
+            eqx.filter_jit(partial(train_step, objective=Mixup(CLASSIFICATION, 0.2), rule=rule))(
+                State(model, rule, key=jax.random.key(0)), batch
+            )
+            for rule in (ExactGradient(optax.sgd(1.0)), ExactGradient(optax.sgd(1.0), accumulate=3))
+        )
     assert relative_error(whole.model, parts.model) < 1e-5
     assert relative_error(whole.model, model) > 1e-3

@@ -11,11 +11,23 @@ import pytest
 
 import mttt
 from catalogue import relative_error, shake, ttt
-from mttt.data import Batch, EvaluationBatches
-from mttt.data.pictures import PictureView, load_digits
 from mttt.nn import kernels, trainable
-from mttt.outer import State, WrongNumbers, evaluate, outer_optimizer, schedule, score, self_check, train_step
+from mttt.outer import (
+    Classification,
+    ExactGradient,
+    NothingToEvaluate,
+    Program,
+    State,
+    WrongNumbers,
+    evaluate,
+    outer_optimizer,
+    schedule,
+    score,
+    self_check,
+    train_step,
+)
 from mttt.outer.state import NEVER
+from outer.rows import CLASSIFICATION, Rows, noise as batch, read
 
 
 @pytest.fixture(autouse=True)
@@ -31,20 +43,15 @@ def model():
     return shake(eqx.filter_jit(lambda key: vit(key=key))(jax.random.key(0)), scale=0.1)
 
 
-def batch(size=12):
-    rng = np.random.default_rng(0)
-    images = rng.integers(0, 256, (size, 8, 8, 1)).astype(np.uint8)
-    return Batch(images, rng.integers(0, 10, size).astype(np.int32), np.ones(size, np.float32))
-
-
 def optimizer(**changes):
     options = {"peak": 0.1, "decay": 0.0, "clip": 1e9} | changes
     return outer_optimizer(lambda step: options["peak"], **options)
 
 
-def stepped(model, optimizer, batch, **options):
-    state = State(model, optimizer, key=jax.random.key(1))
-    return eqx.filter_jit(lambda s, b: train_step(s, b, optimizer=optimizer, **options))(state, batch)
+def stepped(model, optimizer, batch, objective=CLASSIFICATION, **options):
+    rule = ExactGradient(optimizer, **options)
+    state = State(model, rule, key=jax.random.key(1))
+    return eqx.filter_jit(lambda s, b: train_step(s, b, objective=objective, rule=rule))(state, batch)
 
 
 def test_the_loss_is_cross_entropy_and_fillers_do_not_count():
@@ -52,7 +59,7 @@ def test_the_loss_is_cross_entropy_and_fillers_do_not_count():
     scored = score(logits, jnp.array([0, 1, 2]), jnp.array([1.0, 1.0, 0.0]))
     expected = -np.log(np.exp(2) / (np.exp(2) + 1 + np.exp(-1))) - np.log(np.e / (1 + np.e + np.exp(3)))
     assert abs(float(scored.loss) - expected) < 1e-5
-    assert (float(scored.correct), float(scored.images)) == (1.0, 2.0)
+    assert (float(scored.correct), float(scored.count)) == (1.0, 2.0)
 
 
 def test_only_kernels_decay_and_the_kernels_of_w0_are_among_them(model):
@@ -128,7 +135,8 @@ def test_accumulation_is_the_same_step(model):
 
 
 def test_bfloat16_steps_keep_float32_parameters(model):
-    new = stepped(model, optimizer(), batch(), dtype=jnp.bfloat16)
+    half = Classification(lambda inputs: read(inputs).astype(jnp.bfloat16))
+    new = stepped(model, optimizer(), batch(), half)
     full = stepped(model, optimizer(), batch())
     parameters = jax.tree.leaves(eqx.filter(new.model, eqx.is_inexact_array))
     assert {leaf.dtype for leaf in parameters} == {jnp.dtype("float32")}
@@ -153,14 +161,43 @@ def test_a_step_that_is_not_finite_is_remembered(model):
     assert int(stepped(model, optimizer(), batch()).broken) == NEVER
 
 
+def test_a_program_is_the_step_and_reuses_memory(model):
+    rule = ExactGradient(optax.sgd(1.0))
+
+    def make():
+        copy = jax.tree.map(lambda a: jnp.array(a) if eqx.is_array(a) else a, model)
+        return State(copy, rule, key=jax.random.key(1))
+
+    shapes = eqx.filter_eval_shape(make)
+    program = Program(shapes, objective=CLASSIFICATION, rule=rule)
+    first = make()
+    new, done = program(first, batch())
+    assert (int(done), int(new.step)) == (1, 1)
+    assert relative_error(new.model, stepped(model, optax.sgd(1.0), batch()).model) < 1e-6
+    assert first.model.head.logits.bias.is_deleted()
+    program.lower(batch())  # without a state
+
+
+def parts(rows, size):
+    """Batches of one size; the last is filled up with rows of weight 0."""
+    for start in range(0, len(rows.labels), size):
+        cut = [a[start : start + size] for a in rows]
+        yield Rows(*(np.concatenate([a, np.zeros((size - len(a), *a.shape[1:]), a.dtype)]) for a in cut))
+
+
 def test_evaluation_does_not_depend_on_the_batches(model):
-    test = PictureView(load_digits().evaluation, (), (8, 8, 1))
-    results = [evaluate(model, EvaluationBatches(test, size)) for size in (360, 77)]
+    rows = batch(50)
+    results = [evaluate(model, parts(rows, size), objective=CLASSIFICATION) for size in (50, 17)]
     assert results[0].accuracy == results[1].accuracy
-    assert results[0].images == 360
+    assert results[0].examples == results[1].examples == 50
     assert results[0].loss == pytest.approx(results[1].loss, rel=1e-5)
     np.testing.assert_allclose(results[0].inner_losses, results[1].inner_losses, rtol=1e-5)
     assert np.shape(results[0].per_layer()) == (2, 2)
+    record = results[0].record()
+    assert (record["examples"], record["accuracy"]) == (50, results[0].accuracy)
+    assert results[0]._replace(loss=float("nan")).record()["loss"] is None
+    with pytest.raises(NothingToEvaluate, match="nothing to evaluate on"):
+        evaluate(model, [batch(50, weights=np.zeros(50))], objective=CLASSIFICATION)
 
 
 def test_the_self_check_passes_here_and_refuses_a_wrong_compiler(monkeypatch):

@@ -37,12 +37,13 @@ from mttt.recipes.inner import (
 from mttt.recipes.inner_optimizers import FixedRateRecipe, InnerAdamRecipe, LearnedRateRecipe, MomentumRecipe
 from mttt.recipes.ttt import MTTT_LINEAR, TTTRecipe
 from mttt.runs import Run, RunError
+from mttt.training import prepare
 
 OPTIONS = options(Recipe())
 
 
 def check(recipe, data):
-    recipe.check(data.spec, len(data.train))
+    prepare(recipe, data).check()
 
 
 @pytest.mark.parametrize("mixer", OPTIONS["model.mixer"])
@@ -76,7 +77,7 @@ def test_recipes_that_do_not_fit_are_refused():
 
 
 def test_a_run_whose_recipe_was_changed_is_refused(tmp_path):
-    run = Run.create(tmp_path / "run", encode(PRESETS["digits"].recipe) | {"seed": "four"})
+    run = Run.create(tmp_path / "run", encode(PRESETS["digits"].recipe) | {"seed": "four"}, {})
     with pytest.raises(RunError, match=r"run cannot be used: seed='four': must be a whole number"):
         recipe_of(run)
 
@@ -97,11 +98,10 @@ def test_names_stand_for_products_of_one_kind():
 
 def test_what_is_chosen_decides_what_can_be_chosen():
     attention = train.parse(["--model.mixer", "self-attention"])[1].recipe
-    assert set(options(attention)) == {"data", "model.mixer"}
+    assert set(options(attention)) == {"data", "model.mixer", "outer"}
     parts = {"learner", "task", "optimizer", "batching", "adjoint"}
-    assert (
-        set(OPTIONS) == set(possible_choices(Recipe)) == {"data", "model.mixer"} | {f"model.mixer.{p}" for p in parts}
-    )
+    every = {"data", "model.mixer", "outer"} | {f"model.mixer.{part}" for part in parts}
+    assert set(OPTIONS) == set(possible_choices(Recipe)) == every
 
 
 @pytest.mark.parametrize(

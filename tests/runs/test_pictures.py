@@ -133,4 +133,4 @@ def test_pictures_none_of_which_can_be_used_stop_the_run(reference, tmp_path):
     for path in (tmp_path / "pictures").glob("*/*.jpg"):
         path.write_bytes(b"no picture")
     _, err = mttt(*WORDS, "--log-every", "1", "--workers", "0", cwd=tmp_path, code=1)
-    assert "no training image can be used" in err
+    assert "no training example can be used" in err

@@ -10,9 +10,11 @@ import pytest
 
 from cli.harness import TINY, kill_at, metrics, mttt, start
 from mttt.cli import train
-from mttt.outer.interrupt import Interrupt, Interrupted
-from mttt.recipes import encode, launch
+from mttt.data import describe
+from mttt.outer import Interrupt, Interrupted
+from mttt.recipes import encode
 from mttt.runs import Run
+from mttt.training import launch, prepare
 
 WORDS = ["train", "digits", *TINY, "--epochs", "2", "--checkpoint-every", "0.2", "--evaluate-every", "0.5"]
 
@@ -110,9 +112,10 @@ def test_a_signal_while_metrics_are_written_still_saves(tmp_path):
             signal.raise_signal(signal.SIGTERM)
 
     recipe = train.parse([*TINY, "--epochs", "2", "--checkpoint-every", "2"])[1].recipe
-    run = Run.create(tmp_path / "run", encode(recipe))
+    data = recipe.data.load()
+    run = Run.create(tmp_path / "run", encode(recipe), describe(data))
     with jax.numpy_dtype_promotion("standard"), pytest.raises(Interrupted) as stopped:  # Optax promotes implicitly
-        launch(recipe, recipe.data.load(), run, Impatient())
+        launch(prepare(recipe, data), data, run, Impatient())
     with run.checkpoints() as checkpoints:
         assert checkpoints.latest() == stopped.value.step
     assert stopped.value.step >= 3

@@ -14,6 +14,7 @@ from mttt.studies.claims import Evidence, claims
 from mttt.studies.lengths import KERNELS, PARAMETRIC, measure_lengths, slope
 from mttt.studies.measured import Measured
 from mttt.studies.trial import try_rows
+from mttt.training import prepare_for
 
 # Accuracies as the paper has them, and what it says of the rows that it does not print.
 TRUE = {name: value for study in STUDIES.values() for name, value in study.paper.items()}
@@ -143,7 +144,7 @@ def test_the_papers_scale_is_the_papers(row):
     inputs = jax.ShapeDtypeStruct((224, 224, 3), np.uint8)
     spec = Spec(inputs, tuple(f"class {number}" for number in range(1000)))
     recipe = SCALES["paper"].recipe(row, seed=1, path="imagenet")
-    recipe.check(spec, 1_281_167)
+    prepare_for(recipe, spec, 1_281_167).check()
     assert recipe.plan(1_281_167).steps == 112_602
     assert (recipe.batch_size, recipe.epochs, recipe.model.head, recipe.data.path) == (1024, 90.0, "tanh", "imagenet")
 

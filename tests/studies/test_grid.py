@@ -16,6 +16,7 @@ from small_grid import ROWS, SCALE, work
 from test_claims import TRUE, evidence
 
 from mttt.cli.main import main
+from mttt.data import describe
 from mttt.outer import NotFinite
 from mttt.recipes import encode
 from mttt.runs import Run, RunError
@@ -68,8 +69,7 @@ def test_what_is_done_is_not_done_again(finished, tmp_path):
 
 def test_a_killed_grid_ends_with_the_same_report(finished, tmp_path, compilation_cache):
     directory = tmp_path / "killed"
-    paths = (str(Path(small_grid.__file__).parent), os.environ.get("PYTHONPATH"))
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    environment = os.environ | {"PYTHONPATH": str(Path(small_grid.__file__).parent)}
     command = [sys.executable, small_grid.__file__, str(directory)]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     metrics = directory / "runs" / "mttt-mlp" / "seed-0" / "metrics.jsonl"
@@ -101,7 +101,7 @@ def test_images_may_be_elsewhere(tmp_path):
     def place(path):
         return Place(SCALES["small"], tmp_path, path)
 
-    Run.create(place("here").path(job), encode(place("here").recipe(job)))
+    Run.create(place("here").path(job), encode(place("here").recipe(job)), {})
     assert place("elsewhere").run(job) is not None
     recipe = tmp_path / "runs" / "linear-attention" / "seed-0" / "recipe.json"
     recipe.write_text(recipe.read_text().replace('"kind": "idx"', '"kind": "digits"'))
@@ -147,7 +147,7 @@ def test_a_run_that_another_process_trains_is_left_to_it(finished, tmp_path):
     place = Place(SCALE, tmp_path)
     job = Job(ROWS[0], 0)
     shutil.copytree(finished / "runs" / "mttt-mlp", tmp_path / "runs" / "mttt-mlp")
-    run = Run.create(place.path(job), encode(place.recipe(job)))
+    run = Run.create(place.path(job), encode(place.recipe(job)), describe(place.recipe(job).data.load()))
     with run.locked():
         watcher = work(tmp_path, seeds=1)
     assert watcher.left == [job]

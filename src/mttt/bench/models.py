@@ -1,6 +1,7 @@
 """A whole training step of a ViT: time, buffers, resident memory."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,10 +21,12 @@ from mttt.bench.measure import (
     resident_bytes,
     temp_bytes,
 )
-from mttt.data import Batch
+from mttt.data import Batch, Spec
 from mttt.mixers import SelfAttention
 from mttt.models import SMALL, TINY, LearnedPositions, MakeMixer, SinCosPositions, Size, ViT
-from mttt.outer import State, outer_optimizer, schedule, train_step
+from mttt.recipes import Recipe
+from mttt.recipes.outer import AdamRecipe
+from mttt.training import prepare_for
 
 
 class Workload(NamedTuple):
@@ -51,60 +54,50 @@ CLASSES = 1000
 class Step:
     """A training step, to be compiled and run."""
 
-    def __init__(self, model: Workload, mixer: MakeMixer):
-        self.model = model
-        rate = schedule(peak=1e-3, warmup=1, steps=100)
-        optimizer = outer_optimizer(rate, peak=1e-3, decay=1e-4, clip=1.0, b1=0.9, b2=0.999, bfloat16_moment=True)
-
-        def make(key: Any) -> State:
-            vit = ViT(
-                (model.side, model.side, 3),
-                CLASSES,
-                size=model.size,
-                patch=model.patch,
-                mixer=mixer,
-                positions=LearnedPositions if model.patch == 1 else SinCosPositions,
-                remat=model.remat,
-                key=key,
-            )
-            return State(vit, optimizer, key=key)
-
-        self._make = make
-        shapes = eqx.filter_eval_shape(make, jax.random.key(0))
-        is_shape = lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct)  # noqa: E731
-        self._arrays, self._rest = eqx.partition(shapes, is_shape)
-        self._step = partial(train_step, optimizer=optimizer)
+    def __init__(self, workload: Workload, mixer: MakeMixer):
+        self.workload = w = workload
+        shape = (w.side, w.side, 3)
+        spec = Spec(jax.ShapeDtypeStruct(shape, np.uint8), tuple(map(str, range(CLASSES))))
+        recipe = Recipe(optimizer=AdamRecipe(bfloat16_moment=True), batch_size=w.batch)
+        make = partial(
+            ViT,
+            shape,
+            CLASSES,
+            size=w.size,
+            patch=w.patch,
+            mixer=mixer,
+            positions=LearnedPositions if w.patch == 1 else SinCosPositions,
+            remat=w.remat,
+        )
+        # Layers that are only here to be compared with have no recipe.
+        self._prepared = replace(prepare_for(recipe, spec, w.batch), model=lambda key: make(key=key))
 
     def batch(self) -> Batch:
         """Images of noise."""
-        m = self.model
+        m = self.workload
         images = np.random.default_rng(0).integers(0, 256, (m.batch, m.side, m.side, 3), np.uint8)
         return Batch(images, np.zeros(m.batch, np.int32), np.ones(m.batch, np.float32))
 
     def lower(self) -> Any:
         """The program, with the state's memory reused."""
-
-        def step(arrays: Any, batch: Batch) -> Any:
-            return eqx.filter(self._step(eqx.combine(arrays, self._rest), batch), eqx.is_array)
-
         batch = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), self.batch())
-        return jax.jit(step, donate_argnums=0).lower(self._arrays, batch)
+        return self._prepared.program().lower(batch)
 
     def runner(self, compiled: Any) -> Callable[[], Any]:
         """Step after step from the same images."""
-        state = [eqx.filter(eqx.filter_jit(self._make)(jax.random.key(0)), eqx.is_array)]
+        state = [eqx.filter(self._prepared.state(), eqx.is_array)]
         batch = jax.tree.map(jnp.asarray, self.batch())
 
         def run() -> Any:
-            state[0] = compiled(state[0], batch)
+            state[0], _ = compiled(state[0], batch)
             return state[0]
 
         return run
 
 
-def attention_bytes(model: Workload) -> int:
+def attention_bytes(workload: Workload) -> int:
     """What self-attention's step would need besides the state, by XLA's account; it is compiled, not run."""
-    return temp_bytes(Step(model, SelfAttention).lower().compile())
+    return temp_bytes(Step(workload, SelfAttention).lower().compile())
 
 
 def models_bench(
@@ -113,13 +106,13 @@ def models_bench(
     """Measure training steps. `resident_bytes` of the report is the most that this process has had."""
     rows, peaks, attention = [], [], {}
     for name in shapes:
-        model = MODELS[name]
+        workload = MODELS[name]
         runs: dict[Any, Callable[[], Any]] = {"peak": peak_run()}
         for layer in layers:
             say(f"{name}: compiling a step with {layer}")
-            step = Step(model, LAYERS[layer])
+            step = Step(workload, LAYERS[layer])
             compiled = step.lower().compile()
-            rows.append(Timing(layer, name, model.batch * model.tokens, temp_bytes=temp_bytes(compiled)))
+            rows.append(Timing(layer, name, workload.batch * workload.tokens, temp_bytes=temp_bytes(compiled)))
             runs[layer] = step.runner(compiled)
         say(f"{name}: running")
         times = interleave(runs, repeats, lambda done, name=name: say(f"{name}: round {done} of {repeats}"))

@@ -5,20 +5,16 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import tyro
 from rich.console import Console
 from rich.table import Table
 
 from mttt.cli.arguments import UsageError, refusing
-from mttt.data import EvaluationBatches
 from mttt.mixers import has_inner_loop, with_inner_loop
-from mttt.outer import evaluate, self_check
-from mttt.recipes import load, load_data
+from mttt.outer import self_check
 from mttt.recipes.ttt import TTTRecipe
 from mttt.runs import Run
+from mttt.training import load, load_data
 
 
 @dataclass(frozen=True)
@@ -39,35 +35,34 @@ def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
     arguments = tyro.cli(Arguments, args=words, prog="mttt evaluate")
     with refusing():
-        run = Run.open(arguments.run)
-        data = load_data(run)
-        recipe, spec, model = load(run)
+        data = load_data(Run.open(arguments.run))
+        loaded = load(arguments.run)
+    model, prepared, mixer = loaded.model, loaded.prepared, loaded.recipe.model.mixer
     self_check()
     changes = arguments.steps is not None or arguments.rate is not None
     if changes and not has_inner_loop(model):
         raise UsageError(f"{arguments.run} has no inner loop: --steps and --rate change nothing in it")
     with refusing():
         optimizer = None
-        if arguments.rate is not None and isinstance(recipe.model.mixer, TTTRecipe):
-            optimizer = recipe.model.mixer.optimizer_at(arguments.rate)
+        if arguments.rate is not None and isinstance(mixer, TTTRecipe):
+            optimizer = mixer.optimizer_at(arguments.rate)
         model = with_inner_loop(model, steps=arguments.steps, optimizer=optimizer)
-        image = jax.ShapeDtypeStruct(spec.inputs.shape, jnp.float32)
-        eqx.filter_eval_shape(lambda model, image: model(image), model, image)  # more mini-batches than tokens?
-    batches = EvaluationBatches(data.evaluation, recipe.evaluation_batch_size)
-    result = evaluate(model, batches, dtype=jnp.dtype(recipe.dtype))
+        prepared.check(model)  # more mini-batches than tokens?
+    batches = prepared.evaluation_batches(data)
+    result = prepared.evaluate(model, batches)
     layers = result.per_layer()
     if not math.isfinite(result.loss):
         raise UsageError("the inner loop diverged: the loss is not finite; take fewer steps or a lower rate")
     if arguments.json:
-        fields = {"accuracy": result.accuracy, "loss": result.loss, "images": result.images, "inner_losses": layers}
-        fields["skipped"] = [problem._asdict() for problem in result.problems]
+        fields = result.record()
+        fields["skipped"] = [example._asdict() for example in batches.skipped]
         print(json.dumps(fields))
         return 0
     console.print(
-        f"accuracy {result.accuracy:.2%}  loss {result.loss:.4f}  on {result.images} {data.evaluation_name} images",
+        f"accuracy {result.accuracy:.2%}  loss {result.loss:.4f}  on {result.examples} {data.evaluation_name} images",
         highlight=False,
     )
-    for name, reason in result.problems:
+    for name, reason in batches.skipped:
         console.print(f"skipped {name}: {reason}", highlight=False, markup=False, soft_wrap=True)
     if layers is None:
         console.print("This mixer has no inner loop.")

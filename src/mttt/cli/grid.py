@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from mttt.cli.progress import duration, numbers
-from mttt.outer import Observer
 from mttt.runs import Record
 from mttt.studies import Job
+from mttt.training import Observer
 
 QUIET = 30.0  # seconds between lines about one run, where there is no terminal
 

@@ -5,17 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import tyro
 from rich.console import Console
 
 from mttt.cli.arguments import UsageError, refusing
-from mttt.data.pictures import load_picture, to_float
+from mttt.data.pictures import load_picture
 from mttt.outer import self_check
-from mttt.recipes import load
 from mttt.recipes.data import fit_picture
-from mttt.runs import Run
+from mttt.training import load
 
 
 @dataclass(frozen=True)
@@ -42,17 +40,17 @@ def main(words: list[str], console: Console) -> int:
     if arguments.top < 1:
         raise UsageError(f"top={arguments.top}: must be 1 or more")
     with refusing():
-        recipe, spec, model = load(Run.open(arguments.run))
-        shape = spec.inputs.shape
-        fit = fit_picture(recipe.data, shape)
+        loaded = load(arguments.run)
+        shape = loaded.spec.inputs.shape
+        fit = fit_picture(loaded.recipe.data, shape)
         pictures = [load_picture(path, fit, shape, invert=arguments.invert) for path in arguments.images]
     self_check()
-    classify = jax.jit(lambda image: jax.nn.softmax(model(to_float(image, jnp.dtype(recipe.dtype)))))
+    classify = jax.jit(lambda image: jax.nn.softmax(loaded.model(loaded.read(image))))
     answers = []
     for path, picture in zip(arguments.images, pictures, strict=True):
         probabilities = np.asarray(classify(picture))
         order = np.argsort(-probabilities)[: arguments.top]
-        answers.append({"image": str(path), "top": [[spec.classes[i], float(probabilities[i])] for i in order]})
+        answers.append({"image": str(path), "top": [[loaded.classes[i], float(probabilities[i])] for i in order]})
     if arguments.json:
         print(json.dumps(answers))
         return 0

@@ -12,8 +12,8 @@ from mttt.runs import Record
 def numbers(record: Record) -> str:
     """What a record says, for people."""
     parts = [f"loss {record['loss']:.4f}", f"accuracy {record['accuracy']:6.1%}"]
-    if record["images_per_second"] is not None:
-        parts.append(f"{record['images_per_second']:.0f} images/s")
+    if record["examples_per_second"] is not None:
+        parts.append(f"{record['examples_per_second']:.0f} examples/s")
     return "  ".join(parts)
 
 

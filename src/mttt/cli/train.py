@@ -31,15 +31,13 @@ from mttt.recipes import (
     DEFAULT,
     PRESETS,
     Recipe,
-    check_data,
-    default_workers,
     encode,
-    launch,
     recipe_of,
 )
 from mttt.recipes.check import not_negative
 from mttt.report import draw_figures
 from mttt.runs import Run, versions
+from mttt.training import check_data, default_workers, launch, prepare
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,8 @@ def main(words: list[str], console: Console) -> int:
         recipe = arguments.recipe
         not_negative(workers=arguments.workers or 0)
         data = recipe.data.load()
-        recipe.check(data.spec, len(data.train))
+        prepared = prepare(recipe, data)
+        prepared.check()
     path = arguments.run or _default_path(preset or DEFAULT, recipe)
     run = open_or_create(path, recipe, data, console)
     if run.result is not None:
@@ -144,8 +143,8 @@ def main(words: list[str], console: Console) -> int:
         _say(console, f"Run: {path}  (stop with Ctrl-C; the same command goes on)")
         _say(console, _what_is_there(data))
         try:
-            with progress(console, recipe.plan(len(data.train)).steps, data.evaluation_name) as observer:
-                evaluation = launch(recipe, data, run, observer, workers=workers)
+            with progress(console, prepared.plan.steps, data.evaluation_name) as observer:
+                evaluation = launch(prepared, data, run, observer, workers=workers)
         except BadExample as error:
             message = f"{error}. Mend it, or go on without it: {_program()} train --run {_quoted(run)}"
             raise BadData(f"{message} --data.on-error skip") from error
@@ -157,7 +156,7 @@ def main(words: list[str], console: Console) -> int:
             return 128 + stopped.signal_number
         figures = draw_figures(run)
     seconds = time.monotonic() - begin
-    result = f"Accuracy {evaluation.accuracy:.1%} on {evaluation.images} {data.evaluation_name} images"
+    result = f"Accuracy {evaluation.accuracy:.1%} on {evaluation.examples} {data.evaluation_name} images"
     _say(console, f"\n{result}, after {seconds:.0f} s in this process.")
     if skipped := run.metrics.read("skipped"):
         _say(console, f"Skipped {len(skipped)} images that cannot be used; metrics.jsonl lists them. The first:")

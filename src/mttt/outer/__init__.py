@@ -1,16 +1,26 @@
-"""The outer loop."""
+"""The outer loop: an objective says how well a model predicts, a rule how it changes."""
 
-from mttt.outer.evaluate import Evaluation as Evaluation, evaluate as evaluate
-from mttt.outer.interrupt import Interrupted as Interrupted
+from mttt.outer.classification import Classification as Classification, score as score
+from mttt.outer.evaluate import (
+    Evaluation as Evaluation,
+    NothingToEvaluate as NothingToEvaluate,
+    evaluate as evaluate,
+)
+from mttt.outer.evolution import EvolutionStrategies as EvolutionStrategies
+from mttt.outer.exact import ExactGradient as ExactGradient
+from mttt.outer.interrupt import Interrupt as Interrupt, Interrupted as Interrupted
 from mttt.outer.loop import (
+    Keeper as Keeper,
     NotFinite as NotFinite,
-    Observer as Observer,
     Plan as Plan,
+    Record as Record,
     Training as Training,
     train as train,
 )
-from mttt.outer.loss import outer_loss as outer_loss, score as score
+from mttt.outer.mixup import Mixup as Mixup
+from mttt.outer.objective import Measured as Measured, Objective as Objective, Score as Score
 from mttt.outer.optimizer import outer_optimizer as outer_optimizer, schedule as schedule
+from mttt.outer.rule import Rule as Rule, Stepped as Stepped
 from mttt.outer.selfcheck import WrongNumbers as WrongNumbers, self_check as self_check
 from mttt.outer.state import State as State
-from mttt.outer.step import train_step as train_step
+from mttt.outer.step import Program as Program, train_step as train_step

@@ -1,57 +1,68 @@
 """Evaluation: accuracy, loss, and what the inner loops did. Deterministic; the model is not changed."""
 
+import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mttt.data import BadData, Batch, EvaluationBatches, Skipped
-from mttt.data.pictures import to_float
-from mttt.models import ViT
-from mttt.outer.loss import score
+from mttt.outer.objective import Objective
+
+
+class NothingToEvaluate(ValueError):
+    """No row of any batch counts."""
 
 
 class Evaluation(NamedTuple):
-    """Means over the images.
+    """Means over the examples.
 
-    `inner_losses[layer][head][t]` is half the squared error of the reconstruction, averaged over tokens and features;
-    None for mixers without an inner loop.
+    `inner_losses[layer][head][t]` is what the inner loops made small, for the task of the paper half the squared error
+    of the reconstruction, averaged over tokens and features; None for models without an inner loop.
     """
 
     accuracy: float
     loss: float
-    images: int
+    examples: int
     inner_losses: np.ndarray | None
-    problems: tuple[Skipped, ...] = ()  # images that could not be used
 
     def per_layer(self) -> list[list[float]] | None:
         """[layer][t], the mean over heads."""
         return None if self.inner_losses is None else self.inner_losses.mean(axis=1).tolist()
 
+    def record(self) -> dict[str, Any]:
+        """For metrics, results and programs. Where learning at test time diverged, there are no losses."""
+        finite = math.isfinite(self.loss)
+        return {
+            "accuracy": self.accuracy,
+            "loss": self.loss if finite else None,
+            "inner_losses": self.per_layer() if finite else None,
+            "examples": self.examples,
+        }
+
 
 @eqx.filter_jit
-def _evaluate_batch(model: ViT, batch: Batch, dtype: jnp.dtype | type):
-    traced = jax.vmap(model.trace)(to_float(batch.inputs, dtype))
-    losses = traced.losses
+def _evaluate_batch(model: Any, batch: Any, objective: Objective):
+    score, losses = objective.measure(model, batch)
     weighted = None if losses is None else jnp.einsum("b,blht->lht", batch.weights, losses)
-    return score(traced.logits, jnp.asarray(batch.labels), jnp.asarray(batch.weights)), weighted
+    return score, weighted, jnp.sum(batch.weights)
 
 
-def evaluate(
-    model: ViT, batches: Iterable[Batch] | EvaluationBatches, *, dtype: jnp.dtype | type = jnp.float32
-) -> Evaluation:
-    """Sums are float64 on the host, so the result does not depend on the size of the batches more than float32 does."""
-    totals, inner = np.zeros(3), None
+def evaluate(model: Any, batches: Iterable[Any], *, objective: Objective) -> Evaluation:
+    """A model with a `trace`, on batches with `weights`: rows of weight 0 do not count.
+
+    Sums are float64 on the host, so the result does not depend on the size of the batches more than float32 does.
+    """
+    totals, examples, inner = np.zeros(3), 0.0, None
     for batch in batches:
-        scored, losses = _evaluate_batch(model, jax.tree.map(jnp.asarray, batch), dtype)
-        totals += np.array([float(total) for total in scored])
+        score, losses, weight = _evaluate_batch(model, jax.tree.map(jnp.asarray, batch), objective)
+        totals += np.array([float(score.loss), float(score.correct), float(score.count)])
+        examples += float(weight)
         if losses is not None:
             inner = np.asarray(losses, np.float64) + (0 if inner is None else inner)
-    loss, correct, images = totals
-    problems = tuple(batches.skipped) if isinstance(batches, EvaluationBatches) else ()
-    if not images:
-        raise BadData("there is no image to evaluate on" + "".join(f"; {name}: {why}" for name, why in problems[:1]))
-    return Evaluation(correct / images, loss / images, int(images), None if inner is None else inner / images, problems)
+    loss, correct, count = totals
+    if not count:
+        raise NothingToEvaluate("there is nothing to evaluate on: no row of any batch counts")
+    return Evaluation(correct / count, loss / count, int(examples), None if inner is None else inner / examples)

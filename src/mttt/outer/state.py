@@ -4,29 +4,27 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-import optax
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, Int, PRNGKeyArray, PyTree
 
-from mttt.models import ViT
-from mttt.nn import trainable
-from mttt.outer.loss import Score
+from mttt.outer.objective import Score
+from mttt.outer.rule import Rule
 
 NEVER = -1
 
 
 class State(eqx.Module):
-    """Model, optimizer state, step, key; and sums for the next line of metrics, so that a resumed run writes it too."""
+    """Model, what the rule remembers, step, key; and sums for the next line of metrics: a resumed run writes it too."""
 
-    model: ViT
-    optimizer_state: Any
+    model: Any
+    rule_state: PyTree
     step: Int[Array, ""]
     key: PRNGKeyArray
     totals: Score  # since the last line of metrics
     broken: Int[Array, ""]  # the first step, counted from 1, that was not finite
 
-    def __init__(self, model: ViT, optimizer: optax.GradientTransformation, *, key: PRNGKeyArray):
+    def __init__(self, model: Any, rule: Rule, *, key: PRNGKeyArray):
         self.model = model
-        self.optimizer_state = optimizer.init(eqx.filter(model, trainable(model)))
+        self.rule_state = rule.init(model)
         self.step = jnp.zeros((), jnp.int32)
         self.key = key
         self.totals = Score(*jnp.zeros((3,)))

@@ -1,67 +1,56 @@
 """One step of the outer loop."""
 
+from functools import partial
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
+from jaxtyping import Array
 
-from mttt.data import Batch
-from mttt.nn import trainable
-from mttt.outer.loss import Score, outer_loss
-from mttt.outer.mixup import rows_before
+from mttt.outer.objective import Objective
+from mttt.outer.rule import Rule
 from mttt.outer.state import NEVER, State
 
 
-def train_step(
-    state: State,
-    batch: Batch,
-    *,
-    optimizer: optax.GradientTransformation,
-    dtype: jnp.dtype | type = jnp.float32,
-    accumulate: int = 1,
-    mixup: float = 0.0,
-) -> State:
-    """Exact gradient of ℒ_T through the inner loops, one update.
-
-    With `accumulate` = a, the batch goes through the model in a parts, one after the other, and their gradients are
-    added up: the same step in less memory. With `mixup` = α > 0, every row is mixed with the row before it.
-    """
-    size = batch.labels.shape[0]
-    if size % accumulate:
-        raise ValueError(f"accumulate={accumulate} does not divide a batch of {size}")
-    params, rest = eqx.partition(state.model, trainable(state.model))
+def train_step(state: State, batch: Any, *, objective: Objective, rule: Rule) -> State:
+    """Change the model by the rule, and remember how it did. The step's randomness is a function of key and number."""
     key = jax.random.fold_in(state.key, state.step)
-
-    images = jnp.maximum(jnp.sum(jnp.asarray(batch.weights)), 1)  # a batch may be all fillers
-    partners = rows_before(batch) if mixup else None
-
-    def gradient(part: tuple[Batch, Batch | None]):
-        own, others = part
-
-        def loss(params):
-            model = eqx.combine(params, rest)
-            return outer_loss(model, own, dtype=dtype, partners=others, mixup=mixup, images=images, key=key)
-
-        (_, scored), grads = jax.value_and_grad(loss, has_aux=True)(params)
-        return grads, scored
-
-    if accumulate == 1:
-        grads, scored = gradient((batch, partners))
-    else:
-        parts = jax.tree.map(lambda a: a.reshape(accumulate, size // accumulate, *a.shape[1:]), (batch, partners))
-        shapes = jax.eval_shape(gradient, jax.tree.map(lambda a: a[0], parts))
-        nothing = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
-        add = lambda total, part: (jax.tree.map(jnp.add, total, gradient(part)), None)  # noqa: E731
-        (grads, scored), _ = jax.lax.scan(add, nothing, parts)
-
-    updates, optimizer_state = optimizer.update(grads, state.optimizer_state, params)
-    params = optax.apply_updates(params, updates)
-    # The new parameters too: a step can be too large for the next one to be noticed in time.
-    ok = jnp.isfinite(scored.loss) & jnp.isfinite(optax.tree.norm(grads)) & jnp.isfinite(optax.tree.norm(params))
-    broken = jnp.where((state.broken == NEVER) & ~ok, state.step + 1, state.broken)
-    totals = Score(*map(jnp.add, state.totals, scored))
+    model, rule_state, score, finite = rule.step(objective, state.model, state.rule_state, batch, key)
+    broken = jnp.where((state.broken == NEVER) & ~finite, state.step + 1, state.broken)
+    totals = jax.tree.map(jnp.add, state.totals, score)
     return eqx.tree_at(
-        lambda s: (s.model, s.optimizer_state, s.step, s.totals, s.broken),
+        lambda s: (s.model, s.rule_state, s.step, s.totals, s.broken),
         state,
-        (eqx.combine(params, rest), optimizer_state, state.step + 1, totals, broken),
+        (model, rule_state, state.step + 1, totals, broken),
     )
+
+
+def _is_array(leaf: Any) -> bool:
+    return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
+
+
+class Program:
+    """`train_step`, jitted. It reuses the memory of the state that it is given: that one is gone afterwards."""
+
+    def __init__(self, like: State, *, objective: Objective, rule: Rule):
+        """`like` is a state, or one of shapes."""
+        arrays, self._rest = eqx.partition(like, _is_array)
+        self._shapes = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), arrays)
+        step = partial(train_step, objective=objective, rule=rule)
+
+        @partial(jax.jit, donate_argnums=0)
+        def run(arrays: Any, batch: Any) -> tuple[Any, Array]:
+            new = step(eqx.combine(arrays, self._rest), batch)
+            return eqx.filter(new, eqx.is_array), new.step
+
+        self._run = run
+
+    def __call__(self, state: State, batch: Any) -> tuple[State, Array]:
+        """The next state, and a number that is there when the step is done."""
+        arrays, done = self._run(eqx.filter(state, eqx.is_array), batch)
+        return eqx.combine(arrays, self._rest), done
+
+    def lower(self, batch: Any) -> Any:
+        """The program for a batch, or for shapes of one; from arrays of a state to arrays of the next, and `done`."""
+        return self._run.lower(self._shapes, batch)

@@ -1,13 +1,6 @@
 """Recipes: what to train, as data; and the presets, which are recipes with names."""
 
 from mttt.recipes.codec import decode as decode, encode as encode, recipe_of as recipe_of
-from mttt.recipes.launch import (
-    check_data as check_data,
-    default_workers as default_workers,
-    launch as launch,
-    load as load,
-    load_data as load_data,
-)
 from mttt.recipes.options import Option as Option, options as options
 from mttt.recipes.presets import DEFAULT as DEFAULT, PRESETS as PRESETS, Preset as Preset
 from mttt.recipes.recipe import Recipe as Recipe

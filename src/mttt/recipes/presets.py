@@ -5,7 +5,8 @@ from typing import NamedTuple
 from mttt.recipes.augment import AugmentRecipe
 from mttt.recipes.data import Cifar10Recipe, DigitsRecipe, FolderRecipe, IdxRecipe
 from mttt.recipes.inner_optimizers import FixedRateRecipe
-from mttt.recipes.recipe import Model, OuterAdam, Recipe
+from mttt.recipes.outer import AdamRecipe, ExactRecipe
+from mttt.recipes.recipe import Recipe, ViTRecipe
 from mttt.recipes.ttt import MTTT_MLP, MTTT_MLP_SGD4, TTTRecipe
 
 
@@ -16,16 +17,16 @@ class Preset(NamedTuple):
     about: str
 
 
-def _imagenet(data: FolderRecipe, model: Model, *, mixup: float, accumulate: int = 1) -> Recipe:
+def _imagenet(data: FolderRecipe, model: ViTRecipe, *, mixup: float, accumulate: int = 1) -> Recipe:
     """The paper's recipe: that of Beyer et al. (2022), 90 epochs of batches of 1024; 10,000 steps of warm-up."""
     steps = 90 * 1_281_167 // 1024
     return Recipe(
         data=data,
         model=model,
-        optimizer=OuterAdam(rate=1e-3, warmup=10_000 / steps, decay=1e-4, clip=1.0, bfloat16_moment=True),
+        optimizer=AdamRecipe(rate=1e-3, warmup=10_000 / steps, decay=1e-4, clip=1.0, bfloat16_moment=True),
         epochs=90.0,
         batch_size=1024,
-        accumulate=accumulate,
+        outer=ExactRecipe(accumulate),
         mixup=mixup,
         log_every=50,
         evaluate_every=5.0,
@@ -34,8 +35,8 @@ def _imagenet(data: FolderRecipe, model: Model, *, mixup: float, accumulate: int
 
 
 # For short trainings on two cores.
-_PATCHES = Model(size="micro-m", patch=4, positions="sincos", head="linear")
-_PIXELS = Model(
+_PATCHES = ViTRecipe(size="micro-m", patch=4, positions="sincos", head="linear")
+_PIXELS = ViTRecipe(
     size="micro-s",
     patch=1,
     positions="learned",
@@ -49,14 +50,14 @@ PRESETS: dict[str, Preset] = {
         Recipe(
             data=DigitsRecipe(),
             # η = 8 learns in fewer epochs than the paper's η = 1: results/digits.md.
-            model=Model(
+            model=ViTRecipe(
                 size="micro-s",
                 patch=1,
                 positions="learned",
                 embedding="xavier",
                 mixer=TTTRecipe(optimizer=FixedRateRecipe(8.0)),
             ),
-            optimizer=OuterAdam(rate=3e-3),
+            optimizer=AdamRecipe(rate=3e-3),
             epochs=30.0,
             batch_size=32,
             evaluate_every=2.0,
@@ -107,7 +108,7 @@ PRESETS: dict[str, Preset] = {
     "folder": Preset(
         Recipe(
             data=FolderRecipe(size=64, augment=AugmentRecipe(crop="inception", flip=True)),
-            model=Model(size="micro-m", patch=8, positions="sincos", head="linear"),
+            model=ViTRecipe(size="micro-m", patch=8, positions="sincos", head="linear"),
             epochs=60.0,
             batch_size=32,
             evaluate_every=5.0,
@@ -118,7 +119,7 @@ PRESETS: dict[str, Preset] = {
     "imagenet-patches": Preset(
         _imagenet(
             FolderRecipe(augment=AugmentRecipe(crop="inception", flip=True, operations=2, magnitude=10)),
-            Model(size="small", patch=16, positions="sincos", mixer=MTTT_MLP),
+            ViTRecipe(size="small", patch=16, positions="sincos", mixer=MTTT_MLP),
             mixup=0.2,
         ),
         "the paper's: MTTT-MLP, ViT-Small on ImageNet, 16×16 patches: n = 196 tokens (made for accelerators)",
@@ -126,7 +127,7 @@ PRESETS: dict[str, Preset] = {
     "imagenet-pixels": Preset(
         _imagenet(
             FolderRecipe(augment=AugmentRecipe(crop="inception")),
-            Model(size="tiny", patch=1, positions="learned", remat=True, mixer=MTTT_MLP_SGD4),
+            ViTRecipe(size="tiny", patch=1, positions="learned", remat=True, mixer=MTTT_MLP_SGD4),
             mixup=0.0,
             accumulate=128,  # the same step, eight images of 50,176 tokens at a time
         ),

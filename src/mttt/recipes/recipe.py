@@ -3,12 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
-import optax
 
 from mttt.data import Spec
+from mttt.fields import FieldError
 from mttt.models import (
     MICRO_L,
     MICRO_M,
@@ -24,10 +22,11 @@ from mttt.models import (
 )
 from mttt.models.embed import grid
 from mttt.nn.dense import lecun_normal, xavier_uniform
-from mttt.outer import Plan, outer_optimizer, schedule
-from mttt.recipes.check import fraction, not_negative, positive
+from mttt.outer import Plan
+from mttt.recipes.check import not_negative, positive
 from mttt.recipes.data import DataRecipe, DigitsRecipe
 from mttt.recipes.mixers import MixerRecipe
+from mttt.recipes.outer import AdamRecipe, ExactRecipe, OuterRecipe
 from mttt.recipes.ttt import TTTRecipe
 
 SIZES: dict[str, Size] = {
@@ -40,7 +39,7 @@ SIZES: dict[str, Size] = {
 
 
 @dataclass(frozen=True)
-class Model:
+class ViTRecipe:
     """A vision transformer."""
 
     size: Literal["micro-s", "micro-m", "micro-l", "tiny", "small"] = "micro-m"
@@ -89,48 +88,23 @@ class Model:
 
 
 @dataclass(frozen=True)
-class OuterAdam:
-    """Adam, clipped, with decoupled weight decay on kernels, linear warm-up, cosine to 0."""
-
-    rate: float = 1e-3
-    """peak rate"""
-    warmup: float = 0.1
-    """part of the training in which the rate rises from 0 to its peak"""
-    decay: float = 1e-4
-    """part of a kernel that a step takes away at the peak rate"""
-    clip: float = 1.0
-    """largest global norm of the gradient"""
-    b1: float = 0.9
-    """memory of the first moment"""
-    b2: float = 0.999
-    """memory of the second moment"""
-    bfloat16_moment: bool = False
-    """keep the first moment in bfloat16"""
-
-    def __post_init__(self):
-        positive(rate=self.rate, clip=self.clip)
-        not_negative(decay=self.decay)
-        fraction(warmup=self.warmup, b1=self.b1, b2=self.b2)
-
-
-@dataclass(frozen=True)
 class Recipe:
     """Everything that decides a training."""
 
     data: DataRecipe = field(default_factory=DigitsRecipe)
     """what to learn from"""
-    model: Model = field(default_factory=Model)
+    model: ViTRecipe = field(default_factory=ViTRecipe)
     """what learns"""
-    optimizer: OuterAdam = field(default_factory=OuterAdam)
-    """how the outer loop learns"""
+    outer: OuterRecipe = field(default_factory=ExactRecipe)
+    """how the outer loop finds a direction"""
+    optimizer: AdamRecipe = field(default_factory=AdamRecipe)
+    """how the outer loop takes steps"""
     epochs: float = 30.0
     """passes over the training images"""
     batch_size: int = 64
     """images a step"""
     mixup: float = 0.0
     """α of the Beta distribution that mixes images and labels; 0 mixes none"""
-    accumulate: int = 1
-    """send each batch through the model in this many parts: less memory"""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """dtype of computation; parameters and inner loops stay float32"""
     seed: int = 0
@@ -148,7 +122,6 @@ class Recipe:
         positive(
             epochs=self.epochs,
             batch_size=self.batch_size,
-            accumulate=self.accumulate,
             log_every=self.log_every,
             evaluate_every=self.evaluate_every,
             checkpoint_every=self.checkpoint_every,
@@ -156,18 +129,19 @@ class Recipe:
         )
         not_negative(mixup=self.mixup)
         if not 0 <= self.seed < 2**32:
-            raise ValueError(f"seed={self.seed}: must be at least 0 and less than 2³²")
-        if self.batch_size % self.accumulate:
-            raise ValueError(f"accumulate={self.accumulate} does not divide batch_size={self.batch_size}")
+            raise FieldError("seed", self.seed, "must be at least 0 and less than 2³²")
+        parts = self.outer.accumulate if isinstance(self.outer, ExactRecipe) else 1
+        if self.batch_size % parts:
+            raise FieldError("outer.accumulate", parts, f"does not divide batch_size={self.batch_size}")
 
     def plan(self, examples: int) -> Plan:
         """The recipe in steps, for so many training examples."""
         if self.batch_size > examples:
-            raise ValueError(f"batch_size={self.batch_size}: there are {examples} training images")
+            raise FieldError("batch_size", self.batch_size, f"there are {examples} training examples")
         per_epoch = examples / self.batch_size
 
         if self.epochs * per_epoch >= 2**31:
-            raise ValueError(f"epochs={self.epochs}: that is more than 2³¹ steps")
+            raise FieldError("epochs", self.epochs, "that is more than 2³¹ steps")
 
         def in_steps(epochs: float) -> int:
             return max(1, round(epochs * per_epoch))
@@ -175,35 +149,8 @@ class Recipe:
         return Plan(
             steps=max(1, int(self.epochs * per_epoch)),
             batch_size=self.batch_size,
-            evaluation_batch_size=self.evaluation_batch_size,
-            accumulate=self.accumulate,
-            mixup=self.mixup,
-            dtype=jnp.dtype(self.dtype),
+            examples=examples,
             log_every=self.log_every,
             evaluate_every=in_steps(self.evaluate_every),
             checkpoint_every=in_steps(self.checkpoint_every),
         )
-
-    def build_optimizer(self, plan: Plan) -> tuple[optax.GradientTransformation, optax.Schedule]:
-        o = self.optimizer
-        rate = schedule(peak=o.rate, warmup=min(round(o.warmup * plan.steps), plan.steps - 1), steps=plan.steps)
-        return (
-            outer_optimizer(
-                rate,
-                peak=o.rate,
-                decay=o.decay,
-                clip=o.clip,
-                b1=o.b1,
-                b2=o.b2,
-                bfloat16_moment=o.bfloat16_moment,
-            ),
-            rate,
-        )
-
-    def check(self, spec: Spec, examples: int) -> None:
-        """Raise a ValueError with the reason if this cannot be built and run; nothing is computed."""
-        plan = self.plan(examples)
-        self.build_optimizer(plan)
-        model = eqx.filter_eval_shape(self.model.build, spec, key=jax.random.key(0))
-        image = jax.ShapeDtypeStruct(spec.inputs.shape, plan.dtype)
-        eqx.filter_eval_shape(lambda model, image: model.trace(image, key=jax.random.key(0)), model, image)

@@ -1,6 +1,6 @@
 """What a run leaves on disk, written here and read here.
 
-recipe.json      everything that was asked for, and the versions that ran it
+recipe.json      everything that was asked for, what the data were, and the versions that ran it
 metrics.jsonl    training and evaluation, line by line
 checkpoints/     to resume from, and the trained model
 result.json      the last evaluation; its presence means that the run is finished
@@ -23,6 +23,9 @@ import jax
 from mttt.runs.checkpoints import Checkpoints
 from mttt.runs.files import write_json
 from mttt.runs.metrics import Metrics
+
+FORMAT = 2
+"""of a run; runs of mttt 0.1 have no number"""
 
 
 class RunError(Exception):
@@ -61,15 +64,14 @@ class Run:
         self.figures = path / "figures"
 
     @classmethod
-    def create(cls, path: Path, recipe: dict[str, Any], data: dict[str, Any] | None = None) -> "Run":
+    def create(cls, path: Path, recipe: dict[str, Any], data: dict[str, Any]) -> "Run":
         """A new run, and what its data are. The directory appears with its recipe in it, or not at all."""
         if path.exists():
             raise RunError(f"{path} exists already")
         beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         beside.mkdir(parents=True)
-        write_json(
-            beside / "recipe.json", {"recipe": recipe, "versions": versions(), "machine": machine(), "data": data}
-        )
+        header = {"recipe": recipe, "versions": versions(), "machine": machine(), "data": data}
+        write_json(beside / "recipe.json", {"format": FORMAT, **header})
         try:
             beside.rename(path)
         except OSError as error:  # another process was faster
@@ -85,15 +87,20 @@ class Run:
             near = sorted(str(p.parent) for p in Path("runs").glob("*/recipe.json")) if Path("runs").is_dir() else []
             hint = f"; runs here: {', '.join(near)}" if near else ""
             raise RunError(f"{path} {what}{hint}")
-        return cls(path)
+        run = cls(path)
+        run._header()
+        return run
 
     def _header(self) -> dict[str, Any]:
         path = self.path / "recipe.json"
         try:
             header = json.loads(path.read_text(encoding="utf-8"))
-            needed = {name: header[name] for name in ("recipe", "versions")}
-            return needed | {name: header.get(name) for name in ("data", "machine")}
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            found = header.get("format")
+            if found != FORMAT and "recipe" in header:
+                whose = "mttt 0.1, and mttt 0.1 reads it" if found is None else f"another mttt (format {found})"
+                raise RunError(f"{self.path} is a run of {whose}; this version reads runs of format {FORMAT}")
+            return {name: header[name] for name in ("recipe", "versions", "machine", "data")}
+        except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
             raise RunError(f"{path} is not the recipe of a run: {error}") from error
 
     @property
@@ -105,12 +112,12 @@ class Run:
         return self._header()["versions"]
 
     @property
-    def machine(self) -> str | None:
+    def machine(self) -> str:
         """Where the run began."""
         return self._header()["machine"]
 
     @property
-    def data(self) -> dict[str, Any] | None:
+    def data(self) -> dict[str, Any]:
         """What the data were when the run began."""
         return self._header()["data"]
 
@@ -125,7 +132,7 @@ class Run:
 
     def no_checkpoint(self) -> RunError:
         """The error for who wants a model that is not there yet."""
-        return RunError(f"{self.path} has no checkpoint yet; train it first: mttt train --run {self.path}")
+        return RunError(f"{self.path} has no checkpoint yet; train it first")
 
     @contextmanager
     def checkpoints(self, *, write: bool = False) -> Iterator[Checkpoints]:

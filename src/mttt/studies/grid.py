@@ -7,24 +7,23 @@ Directories of several machines merge by copying: a run is where its row and see
 """
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
-import jax.numpy as jnp
 
-from mttt.data import DataSet, EvaluationBatches, Spec, describe
+from mttt.data import DataSet, Spec, describe
 from mttt.fields import differences
 from mttt.mixers import with_inner_loop
-from mttt.outer import NotFinite, Observer, evaluate
-from mttt.recipes import Recipe, check_data, default_workers, encode, launch, load
+from mttt.outer import NotFinite, Plan
+from mttt.recipes import Recipe, encode
 from mttt.runs import InUse, Record, Run, RunError, write_json
 from mttt.studies.formulas import vit
 from mttt.studies.row import Row
 from mttt.studies.scale import Scale
+from mttt.training import Observer, Prepared, check_data, default_workers, launch, load, prepare
 
 
 class Job(NamedTuple):
@@ -80,8 +79,7 @@ class Place:
             raise RunError(
                 f"{path} is a run of another recipe, and is not overwritten:\n  "
                 + "\n  ".join(map(str, changed))
-                + "\n"
-                "Choose another directory with --out DIR, or move that one away"
+                + "\nChoose another directory, or move that one away"
             )
         return run
 
@@ -138,10 +136,9 @@ class Grid:
         self.left = [job for job in jobs if not place.done(job)]
         self._images: dict[object, DataSet] = {}
         for job in self.left:
-            recipe, data = place.recipe(job), self.data(job)
-            recipe.plan(len(data.train))
+            self.prepared(job)
             if (run := place.run(job)) is not None:
-                check_data(run, data)
+                check_data(run, self.data(job))
 
     def data(self, job: Job) -> DataSet:
         """The images of a job, loaded once."""
@@ -150,21 +147,25 @@ class Grid:
             self._images[recipe.data] = recipe.data.load()
         return self._images[recipe.data]
 
+    def prepared(self, job: Job) -> Prepared:
+        """The training of a job."""
+        return prepare(self.place.recipe(job), self.data(job))
+
     def work(self, watcher: Watcher, *, workers: int | None = None) -> list[Job]:
         """Do what is not done. The jobs that another process is working on are left to it, and returned."""
         if not self.left:  # and no images are needed
             watcher.begin({}, 1.0)
             return []
-        weights = {job: weight(self.place.recipe(job), self.place.scale, job, self.data(job)) for job in self.jobs}
+        weights = {job: weight(self.prepared(job).plan, self.place.scale, job, self.data(job)) for job in self.jobs}
         watcher.begin({job: weights[job] for job in self.left}, sum(weights.values()))
         others = []
         for job in self.left:
-            data, recipe = self.data(job), self.place.recipe(job)
-            observer = watcher.job(job, recipe.plan(len(data.train)).steps, data.evaluation_name)
-            run = self._open(job, recipe, data)
+            data, prepared = self.data(job), self.prepared(job)
+            observer = watcher.job(job, prepared.plan.steps, data.evaluation_name)
+            run = self._open(job, prepared.recipe, data)
             try:
                 with run.locked():
-                    watcher.finished(job, self._do(job, run, observer, watcher.say, workers))
+                    watcher.finished(job, self._do(job, prepared, run, observer, watcher.say, workers))
             except InUse:
                 watcher.say(f"{run.path} is being trained by another process, and is left to it")
                 watcher.left_to_others(job)
@@ -183,7 +184,13 @@ class Grid:
         return run
 
     def _do(
-        self, job: Job, run: Run, observer: Observer, say: Callable[[str], None], workers: int | None
+        self,
+        job: Job,
+        prepared: Prepared,
+        run: Run,
+        observer: Observer,
+        say: Callable[[str], None],
+        workers: int | None,
     ) -> float | None:
         """Train the run and probe it; its accuracy, or None if it diverged."""
         data = self.data(job)
@@ -192,7 +199,7 @@ class Grid:
         if run.result is None:
             many = default_workers(data) if workers is None else workers
             try:
-                launch(self.place.recipe(job), data, run, observer, workers=many)
+                launch(prepared, data, run, observer, workers=many)
             except NotFinite as error:
                 say(str(error))
                 write_json(run.path / "diverged.json", {"step": error.step, "why": str(error)})
@@ -203,9 +210,8 @@ class Grid:
         return run.result["accuracy"]
 
 
-def weight(recipe: Recipe, scale: Scale, job: Job, data: DataSet) -> float:
+def weight(plan: Plan, scale: Scale, job: Job, data: DataSet) -> float:
     """FLOPs of a training: a step is three forward passes."""
-    plan = recipe.plan(len(data.train))
     evaluations = -(-plan.steps // plan.evaluate_every) + len(job.row.probe)
     forwards = 3 * plan.steps * plan.batch_size + evaluations * len(data.evaluation)
     return float(forwards) * forward_flops(scale, job.row, data.spec)
@@ -220,16 +226,11 @@ def forward_flops(scale: Scale, row: Row, spec: Spec) -> int:
 
 
 def _probe(run: Run, data: DataSet, steps: Sequence[int], say: Callable[[str], None]) -> None:
-    """Evaluate the trained model with other numbers of inner steps."""
-    recipe, _, model = load(run, data=data)
-    found = {}
+    """Evaluate the trained model with other numbers of inner steps. Too many may diverge."""
+    check_data(run, data)
+    loaded, found = load(run.path), {}
     for t in steps:
         say(f"    evaluating with T = {t}")
-        batches = EvaluationBatches(data.evaluation, recipe.evaluation_batch_size)
-        result = evaluate(with_inner_loop(model, steps=t), batches, dtype=jnp.dtype(recipe.dtype))
-        found[str(t)] = {
-            "accuracy": result.accuracy,
-            "loss": result.loss if math.isfinite(result.loss) else None,  # too many steps may diverge
-            "inner_losses": result.per_layer() if math.isfinite(result.loss) else None,
-        }
+        batches = loaded.prepared.evaluation_batches(data)
+        found[str(t)] = loaded.prepared.evaluate(with_inner_loop(loaded.model, steps=t), batches).record()
     write_json(run.path / "other-steps.json", found)

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import equinox as eqx
 import jax
 
 from mttt.data import Spec
@@ -13,6 +12,7 @@ from mttt.runs import Record, Run, RunError
 from mttt.studies.grid import Job, Place, forward_flops
 from mttt.studies.paper import printed
 from mttt.studies.row import Row, Study
+from mttt.training import prepare_for
 
 SPEEDS = "step-times.json"  # beside the runs
 
@@ -34,7 +34,7 @@ class Measured:
     """evaluations during training, by seed"""
     probes: dict[int, dict[int, Record]]
     """by seed and number of inner steps"""
-    origins: tuple[tuple[dict[str, str], str | None], ...] = ()
+    origins: tuple[tuple[dict[str, str], str], ...] = ()
     """versions and machines of the runs"""
 
     @property
@@ -102,13 +102,13 @@ def runs_of(place: Place, rows: Iterable[Row]) -> dict[Job, Run]:
     first: dict[str, Run] = {}
     for job in (Job(row, seed) for row in rows for seed in place.seeds(row)):
         run = place.run(job)
-        if run is None or run.data is None:
+        if run is None:
             continue
         other = first.setdefault(job.row.look, run)
         if run.data != other.data:
             raise RunError(
                 f"{run.path} and {other.path} are runs on different images, and cannot be compared. Move one of them "
-                "away, or choose another directory with --out DIR"
+                "away, or choose another directory"
             )
         found[job] = run
     return found
@@ -125,11 +125,10 @@ def measure(place: Place, rows: Iterable[Row]) -> dict[str, Measured]:
         diverged = tuple(seed for seed in begun if place.diverged(Job(row, seed)) is not None)
         if not (runs or diverged):
             continue
-        images = next(iter(begun.values())).data
-        assert images is not None
-        spec = Spec.from_json(images["spec"])
-        shapes = eqx.filter_eval_shape(place.recipe(Job(row, 0)).model.build, spec, key=jax.random.key(0))
-        arrays = [leaf for leaf in jax.tree.leaves(shapes) if isinstance(leaf, jax.ShapeDtypeStruct)]
+        data = next(iter(begun.values())).data
+        spec = Spec.from_json(data["spec"])
+        model = prepare_for(place.recipe(Job(row, 0)), spec, data["train"]["examples"]).shapes().model
+        arrays = [leaf for leaf in jax.tree.leaves(model) if isinstance(leaf, jax.ShapeDtypeStruct)]
         found[row.name] = Measured(
             row,
             {seed: 100 * run.result["accuracy"] for seed, run in runs.items() if run.result is not None},
@@ -144,7 +143,7 @@ def measure(place: Place, rows: Iterable[Row]) -> dict[str, Measured]:
     return found
 
 
-def _origins(runs: dict[int, Run]) -> tuple[tuple[dict[str, str], str | None], ...]:
+def _origins(runs: dict[int, Run]) -> tuple[tuple[dict[str, str], str], ...]:
     found = []
     for run in runs.values():
         if (origin := (run.versions, run.machine)) not in found:

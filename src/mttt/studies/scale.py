@@ -6,7 +6,8 @@ from typing import Any
 from mttt.models import Size
 from mttt.recipes import PRESETS
 from mttt.recipes.data import IdxRecipe
-from mttt.recipes.recipe import SIZES, Model, OuterAdam, Recipe
+from mttt.recipes.outer import AdamRecipe
+from mttt.recipes.recipe import SIZES, Recipe, ViTRecipe
 from mttt.studies.row import Look, Row
 
 
@@ -47,8 +48,8 @@ class Scale:
 
 _SMALL = Recipe(
     data=IdxRecipe(),
-    model=Model(size="micro-s", patch=4, positions="sincos", head="linear"),
-    optimizer=OuterAdam(),
+    model=ViTRecipe(size="micro-s", patch=4, positions="sincos", head="linear"),
+    optimizer=AdamRecipe(),
     epochs=0.512,  # 960 steps
     batch_size=32,
     log_every=24,

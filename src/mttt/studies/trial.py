@@ -12,9 +12,10 @@ import numpy as np
 
 from mttt.data import Batch, Spec
 from mttt.outer import State, train_step
-from mttt.recipes.launch import initial_state
+from mttt.recipes.outer import ExactRecipe
 from mttt.studies.row import Row
 from mttt.studies.scale import Scale
+from mttt.training import prepare_for
 
 
 class Trial(NamedTuple):
@@ -27,17 +28,16 @@ class Trial(NamedTuple):
 
 def one_step(scale: Scale, row: Row, images: int) -> tuple[State, Callable[[State], State]]:
     """The first state of a row, and a step of its training on a batch of noise."""
-    recipe = replace(scale.recipe(row, seed=0), batch_size=images, accumulate=1, epochs=4.0)
+    recipe = replace(scale.recipe(row, seed=0), batch_size=images, outer=ExactRecipe(), epochs=4.0)
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 256, (images, *scale.shapes[row.look]), dtype=np.uint8)
     labels = rng.integers(0, scale.classes, images).astype(np.int32)
     inputs = jax.ShapeDtypeStruct(pixels.shape[1:], pixels.dtype)
     spec = Spec(inputs, tuple(f"class {number}" for number in range(scale.classes)))
-    plan = recipe.plan(images)
-    optimizer, _ = recipe.build_optimizer(plan)
+    prepared = prepare_for(recipe, spec, images)
     batch = jax.device_put(Batch(pixels, labels, np.ones(images, np.float32)))
-    step = eqx.filter_jit(partial(train_step, optimizer=optimizer, dtype=plan.dtype, mixup=plan.mixup))
-    return initial_state(recipe, spec, plan), lambda state: step(state, batch)
+    step = eqx.filter_jit(partial(train_step, objective=prepared.objective, rule=prepared.rule))
+    return prepared.state(), lambda state: step(state, batch)
 
 
 def try_rows(scale: Scale, rows: tuple[Row, ...], *, images: int = 2) -> Iterator[Trial]:

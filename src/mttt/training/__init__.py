@@ -1,0 +1,11 @@
+"""A recipe becomes a training, a training becomes a run, and a run becomes a model again."""
+
+from mttt.training.data import (
+    check_data as check_data,
+    default_workers as default_workers,
+    load_data as load_data,
+)
+from mttt.training.keeper import Observer as Observer
+from mttt.training.launch import launch as launch
+from mttt.training.load import Loaded as Loaded, load as load
+from mttt.training.prepare import Prepared as Prepared, prepare as prepare, prepare_for as prepare_for
