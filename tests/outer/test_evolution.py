@@ -12,7 +12,7 @@ import pytest
 import mttt
 from catalogue import relative_error, shake
 from mttt.nn.roles import Fixed
-from mttt.outer import EvolutionStrategies, ExactGradient, Measured, Objective, Score, State, train_step
+from mttt.outer import EvolutionStrategies, ExactGradient, Judged, Objective, Score, State, train_step
 from outer.rows import CLASSIFICATION, Rows, noise
 
 DIM = 6
@@ -41,7 +41,7 @@ class Squares(Objective):
         return Score(jnp.sum(losses * rows.weights), jnp.sum(rows.weights) / 2, jnp.sum(rows.weights))
 
     def measure(self, model, batch):
-        return Measured(self(model, batch, key=None), None)
+        return Judged(self(model, batch, key=None), None)
 
 
 def bowl():

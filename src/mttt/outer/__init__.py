@@ -18,7 +18,7 @@ from mttt.outer.loop import (
     train as train,
 )
 from mttt.outer.mixup import Mixup as Mixup
-from mttt.outer.objective import Measured as Measured, Objective as Objective, Score as Score
+from mttt.outer.objective import Judged as Judged, Objective as Objective, Score as Score
 from mttt.outer.optimizer import outer_optimizer as outer_optimizer, schedule as schedule
 from mttt.outer.rule import Rule as Rule, Stepped as Stepped
 from mttt.outer.selfcheck import WrongNumbers as WrongNumbers, self_check as self_check

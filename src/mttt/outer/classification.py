@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from mttt.outer.objective import Measured, Objective, Score
+from mttt.outer.objective import Judged, Objective, Score
 
 
 @runtime_checkable
@@ -63,7 +63,7 @@ class Classification(Objective):
         logits = jax.vmap(lambda row: model(row, key=key))(self.read(rows.inputs))
         return score(logits, jnp.asarray(rows.labels), jnp.asarray(rows.weights))
 
-    def measure(self, model: Any, batch: Labelled) -> Measured:
+    def measure(self, model: Any, batch: Labelled) -> Judged:
         """Score the logits, and keep what the inner loops did."""
         traced = jax.vmap(model.trace)(self.read(batch.inputs))
-        return Measured(score(traced.logits, jnp.asarray(batch.labels), jnp.asarray(batch.weights)), traced.losses)
+        return Judged(score(traced.logits, jnp.asarray(batch.labels), jnp.asarray(batch.weights)), traced.losses)

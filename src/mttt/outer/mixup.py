@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mttt.outer.classification import Classification, Labelled, score
-from mttt.outer.objective import Measured, Objective, Score
+from mttt.outer.objective import Judged, Objective, Score
 
 T = TypeVar("T")
 
@@ -73,6 +73,6 @@ class Mixup(Objective):
         targets = blend(one_hot(own.labels), one_hot(partners.labels), shares)
         return score(logits, jnp.asarray(own.labels), jnp.asarray(own.weights), targets)
 
-    def measure(self, model: Any, batch: Labelled) -> Measured:
+    def measure(self, model: Any, batch: Labelled) -> Judged:
         """As classification does."""
         return self.plain.measure(model, batch)

@@ -15,7 +15,7 @@ class Score(eqx.Module):
     count: Float[Array, ""]
 
 
-class Measured(NamedTuple):
+class Judged(NamedTuple):
     """A batch in evaluation: its score, and the inner losses of every row."""
 
     score: Score
@@ -43,5 +43,5 @@ class Objective(eqx.Module):
         """How well a model predicts the rows that `prepare` made."""
 
     @abstractmethod
-    def measure(self, model: Any, batch: Any) -> Measured:
+    def measure(self, model: Any, batch: Any) -> Judged:
         """How well a model predicts a batch as it is: nothing is drawn."""
