@@ -68,7 +68,7 @@ class EvolutionRecipe:
     """Evolution strategies: an estimate of the gradient that takes forward passes only."""
 
     kind: ClassVar[str] = "evolution"
-    pairs: int = 16
+    pairs: int = 8
     """antithetic pairs of perturbed models a step: each is two forward passes"""
     sigma: float = 0.02
     """size of the perturbation of every parameter"""
