@@ -1,6 +1,7 @@
 """Strict promotion everywhere, and float64 where a test asks for it."""
 
 import os
+import warnings
 
 # Tests wait for the compiler more than for anything else. LLVM's optimisations and XLA's newer way to emit fusions are
 # for speed, and take three quarters of that time; the tests of the compiler's numbers (`fully_optimised`) ask for them.
@@ -25,6 +26,29 @@ def programs_are_dropped():
     """Every compiled program maps memory, and a process may have 65,530 maps: beyond, the next program crashes it."""
     yield
     jax.clear_caches()
+
+
+@pytest.fixture
+def here(capsys, monkeypatch):
+    """The program without a new process: what it printed. For commands that train nothing; a process takes seconds."""
+    from mttt.cli.main import main
+
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*words, cwd=None, code=0):
+        if cwd is not None:
+            monkeypatch.chdir(cwd)
+        with (
+            jax.numpy_dtype_promotion("standard"),
+            warnings.catch_warnings(action="ignore"),
+            pytest.raises(SystemExit) as exit,
+        ):
+            main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        assert exit.value.code == code, f"exit {exit.value.code}\n{out}\n{err}"
+        return out, err
+
+    return run
 
 
 @pytest.fixture(scope="session", autouse=True)

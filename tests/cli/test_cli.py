@@ -42,26 +42,25 @@ def test_a_run_leaves_what_it_says(run):
             assert image.width > 500
 
 
-def test_evaluate_with_any_number_of_steps(run):
+def test_evaluate_with_any_number_of_steps(run, here):
     for steps in ([], ["--steps", "0"], ["--steps", "4", "--rate", "0.5"]):
-        out, _ = mttt("evaluate", run, *steps, "--json", cwd=run.parent)
-        result = json.loads(out)
+        result = json.loads(here("evaluate", run, *steps, "--json")[0])
         assert 0 <= result["accuracy"] <= 1
         assert result["examples"] == 360
         assert np.shape(result["inner_losses"]) == (1, int(steps[1]) + 1 if steps else 2)
         if not steps:
             assert result["accuracy"] == json.loads((run / "result.json").read_text())["accuracy"]
-    out, _ = mttt("evaluate", run, cwd=run.parent)
+    out, _ = here("evaluate", run)
     assert "accuracy" in out
     assert "t = 1" in out
 
 
-def test_predict_prints_the_top_classes(run, tmp_path):
+def test_predict_prints_the_top_classes(run, tmp_path, here):
     load_digits().evaluation[0].image.resize((80, 80)).save(tmp_path / "a digit.png")
     out, _ = mttt("predict", run, tmp_path / "a digit.png", "--top", "2", cwd=run.parent)
     assert out.startswith(str(tmp_path / "a digit.png"))
     assert out.count("%") == 2
-    out, _ = mttt("predict", run, tmp_path / "a digit.png", "--json", cwd=run.parent)
+    out, _ = here("predict", run, tmp_path / "a digit.png", "--json")
     top = json.loads(out)[0]["top"]
     assert len(top) == 3
     assert top[0][1] >= top[1][1]
@@ -113,12 +112,12 @@ def test_mistakes_get_a_reason_before_any_work(words, reason, capsys, tmp_path, 
     assert list(tmp_path.iterdir()) == [], "nothing was begun"
 
 
-def test_a_model_without_an_inner_loop_has_no_steps_to_change(tmp_path):
+def test_a_model_without_an_inner_loop_has_no_steps_to_change(tmp_path, here):
     mttt("train", *TINY, "--epochs", "0.2", "--model.mixer", "self-attention", "--run", "run", cwd=tmp_path)
-    out, _ = mttt("evaluate", "run", "--json", cwd=tmp_path)
+    out, _ = here("evaluate", "run", "--json", cwd=tmp_path)
     assert json.loads(out)["inner_losses"] is None
     assert not (tmp_path / "run" / "figures" / "inner-losses.png").exists()
-    _, err = mttt("evaluate", "run", "--steps", "2", cwd=tmp_path, code=2)
+    _, err = here("evaluate", "run", "--steps", "2", code=2)
     assert "has no inner loop" in err
 
 
@@ -149,15 +148,15 @@ def test_defects_of_ours_are_not_blamed_on_the_user(monkeypatch):
         (["--rate", "1e30", "--json"], "diverged"),
     ],
 )
-def test_impossible_evaluations_are_refused(run, words, reason):
-    _, err = mttt("evaluate", run, *words, cwd=run.parent, code=2)
+def test_impossible_evaluations_are_refused(run, words, reason, here):
+    _, err = here("evaluate", run, *words, code=2)
     assert reason in err
 
 
-def test_version_help_and_module(tmp_path):
+def test_version_help_and_module(tmp_path, here):
     assert mttt("--version", cwd=tmp_path)[0].strip() == f"mttt {__version__}"
     assert "evaluate" in mttt("--help", cwd=tmp_path)[0]
-    out, _ = mttt("train", "--help", cwd=tmp_path)
+    out, _ = here("train", "--help")
     for words in (
         "--model.mixer.batching.steps",
         "imagenet-patches  the",
@@ -166,8 +165,8 @@ def test_version_help_and_module(tmp_path):
         "peak rate",
     ):
         assert words in out
-    assert "digits" in mttt("presets", cwd=tmp_path)[0]
-    out, _ = mttt("presets", "--mixers", cwd=tmp_path)
+    assert "digits" in here("presets")[0]
+    out, _ = here("presets", "--mixers")
     assert all(name in out for name in options(Recipe())["model.mixer"])
 
 

@@ -21,7 +21,7 @@ BATCHINGS = [mttt.FullBatch(1), mttt.FullBatch(3), mttt.MiniBatches(3)]
     ],
 )
 def test_the_adjoint_changes_no_number(float64, learner, optimizer, batching, losses):
-    """Outputs, losses and outer gradients; blocks that divide the tokens, that do not, and of one token."""
+    """Outputs, losses and outer gradients; blocks that divide the tokens, that do not, and one block."""
     variables = make(learner, "normalised", optimizer), tokens(12)
 
     @eqx.filter_jit
@@ -34,7 +34,7 @@ def test_the_adjoint_changes_no_number(float64, learner, optimizer, batching, lo
         return eqx.filter_value_and_grad(loss, has_aux=True)(variables)
 
     kept = outer(variables, mttt.Keep())
-    for block in (1, 4, 5, 12):
+    for block in (4, 5, 12) if losses else (5,):
         assert relative_error(outer(variables, mttt.Recompute(block)), kept) < 1e-12
 
 
@@ -51,11 +51,12 @@ def test_a_task_that_mixes_tokens_is_posed_once_on_all_of_them(float64):
     (start, task, optimizer), x = make("mlp", "normalised"), tokens(12)
     smoothed = Smoothed(mttt.Reconstruction(DIM, WIDTH, key=jax.random.key(0)))
     for batching in BATCHINGS:
-        got = run((start, smoothed, optimizer), batching, x, adjoint=mttt.Recompute(3)).carry.learner
-        whole = run((start, smoothed, optimizer), batching, x, adjoint=mttt.Keep()).carry.learner
-        assert relative_error(got, whole) < 1e-12
-        other = run((start, task, optimizer), batching, x, adjoint=mttt.Recompute(3)).carry.learner
-        assert relative_error(other, whole) > 1e-3
+        learn = eqx.filter_jit(
+            lambda task, adjoint, batching=batching: run((start, task, optimizer), batching, x, adjoint=adjoint)
+        )
+        got, whole = learn(smoothed, mttt.Recompute(3)), learn(smoothed, mttt.Keep())
+        assert relative_error(got.carry.learner, whole.carry.learner) < 1e-12
+        assert relative_error(learn(task, mttt.Recompute(3)).carry.learner, whole.carry.learner) > 1e-3
 
 
 @pytest.mark.parametrize("task", ["plain", "normalised", "paper"])
@@ -97,7 +98,7 @@ def test_block_size():
 
 def test_memory_grows_by_a_few_widths_a_token():
     """A hidden layer 32 times as wide as a token leaves no trace in what each further token needs."""
-    factor, n = 32, 2048
+    factor, n = 32, 512
 
     def temporary(n, block):
         make = ttt(block=block)

@@ -25,7 +25,7 @@ def rows_of(split, n):
     return seen
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(n=st.integers(1, 30), steps=st.integers(0, 30), seed=st.integers(0, 5))
 def test_mini_batches_use_every_token_once(n, steps, seed):
     batching = mttt.MiniBatches(steps)

@@ -57,10 +57,10 @@ def test_a_killed_run_goes_on_with_other_workers_and_ends_alike(reference, tmp_p
     assert [line["name"] for line in metrics(tmp_path / "run") if line["kind"] == "skipped"] == ["red/cut.jpg"]
 
 
-def test_pictures_are_predicted_and_evaluated(reference):
-    out, _ = mttt("predict", "run", "pictures/blue/3.jpg", cwd=reference)
+def test_pictures_are_predicted_and_evaluated(reference, here):
+    out, _ = here("predict", "run", "pictures/blue/3.jpg", cwd=reference)
     assert all(colour in out for colour in COLOURS)
-    out, _ = mttt("evaluate", "run", cwd=reference)
+    out, _ = here("evaluate", "run")
     assert "held-out images" in out
 
 
@@ -96,20 +96,16 @@ def test_what_cannot_be_meant_is_refused(words, reason, reference, monkeypatch, 
     assert reason in capsys.readouterr().err
 
 
-def test_a_run_knows_its_data(reference, tmp_path, monkeypatch, capsys):
+def test_a_run_knows_its_data(reference, tmp_path, here):
     """Other classes or other images are refused; predicting needs none of them."""
     make_pictures(tmp_path)
     shutil.copytree(reference / "run", tmp_path / "run")
-    before, _ = mttt("predict", "run", "pictures/blue/3.jpg", cwd=tmp_path)
+    before, _ = here("predict", "run", "pictures/blue/3.jpg", cwd=tmp_path)
     (tmp_path / "pictures" / "blue").rename(tmp_path / "pictures" / "yellow")
-    after, _ = mttt("predict", "run", "pictures/yellow/3.jpg", cwd=tmp_path)
+    after, _ = here("predict", "run", "pictures/yellow/3.jpg")
     assert after == before.replace("pictures/blue", "pictures/yellow")
-    monkeypatch.chdir(tmp_path)
     for words in (["evaluate", "run"], ["train", "--run", "run"]):
-        with pytest.raises(SystemExit) as exit:
-            main(words)
-        assert exit.value.code == 2
-        err = capsys.readouterr().err
+        _, err = here(*words, code=2)
         assert "are not what they were when it began" in err
         assert "yellow" in err
 

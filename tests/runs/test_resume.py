@@ -121,15 +121,15 @@ def test_a_signal_while_metrics_are_written_still_saves(tmp_path):
     assert stopped.value.step >= 3
 
 
-def test_an_existing_run_is_never_overwritten(reference, tmp_path):
+def test_an_existing_run_is_never_overwritten(reference, tmp_path, here):
     before = {path: path.stat().st_mtime_ns for path in reference.rglob("*") if path.is_file()}
-    out, _ = mttt(*WORDS, "--run", reference, cwd=tmp_path)
+    out, _ = here(*WORDS, "--run", reference, cwd=tmp_path)
     assert "is finished" in out
-    _, err = mttt(*WORDS, "--seed", "5", "--run", reference, cwd=tmp_path, code=2)
+    _, err = here(*WORDS, "--seed", "5", "--run", reference, code=2)
     assert "seed: 0 there, 5 here" in err
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").write_text("mine")
-    _, err = mttt(*WORDS, "--run", "other", cwd=tmp_path, code=2)
+    _, err = here(*WORDS, "--run", "other", code=2)
     assert "is not a run" in err
     with Run.open(reference).locked():
         pass

@@ -16,10 +16,17 @@ from mttt.inner.learner import TokenwiseLearner
 Content = PyTree[Array]  # every array has one row a token
 C = TypeVar("C")
 R = TypeVar("R")
+# An input of so many tokens keeps its problem: φ(x) and the targets are not made again, which saves a twentieth of the
+# time at n = 196. A longer one would pay for it with memory (docs/performance.md).
+SHORT = 256
 
 
 class Adjoint(eqx.Module):
     """How the inner loop's sums, answers and steps are run, so that the outer loop can differentiate them."""
+
+    @abc.abstractmethod
+    def keeps_problem(self, tokens: int) -> bool:
+        """Whether the problem of so many tokens is posed once and kept, even if no row of it is looked at again."""
 
     @abc.abstractmethod
     def sum(self, function: Callable[[Content], R], content: Content, learner: Any, *, tokens: int, alone: bool) -> R:
@@ -50,7 +57,10 @@ def _scan(step: Callable[[C, Rows], tuple[C, Any]], carry: C, phase: Phase) -> t
 
 @final
 class Keep(Adjoint):
-    """Keep everything, as automatic differentiation does: the least time where memory is plenty."""
+    """Keep everything, as automatic differentiation does."""
+
+    def keeps_problem(self, tokens: int) -> bool:
+        return True
 
     def sum(self, function: Callable[[Content], R], content: Content, learner: Any, *, tokens: int, alone: bool) -> R:
         return function(content)
@@ -81,6 +91,9 @@ class Recompute(Adjoint):
             raise ValueError(
                 f"block={self.block}: a block holds at least one token; leave it out for a number that suits n"
             )
+
+    def keeps_problem(self, tokens: int) -> bool:
+        return tokens <= SHORT
 
     def size(self, learner: Any, n: int, *, factor: int = 1) -> int:
         """How many of n tokens the learner is to see at a time, at most; `factor` times as many unless told."""

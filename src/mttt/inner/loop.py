@@ -41,7 +41,8 @@ def inner_loop(
     """
     check_tokens(tokens, mask)
     split = batching.draw(tokens.shape[0], mask=mask, key=key)
-    rows, pose = task.posing(tokens, looks=split.looks + losses * (split.steps + 1), mask=mask)
+    looks = split.looks + losses * (split.steps + 1)
+    rows, pose = task.posing(tokens, keep=looks > 1 or adjoint.keeps_problem(tokens.shape[0]), mask=mask)
     lesson = Lesson(task, tokens, mask, rows, pose, split.phases(rows), optimizer, adjoint, key, losses)
     carry, phases, first = start.begin(lesson)
     history = list(first or ())

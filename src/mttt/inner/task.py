@@ -68,16 +68,16 @@ class Task(eqx.Module):
     def report(self, losses: Float[Array, "*t"]) -> Float[Array, "*t"]:
         """The inner losses in the unit in which people should see them."""
 
-    def posing(self, tokens: Float[Array, "n d"], *, looks: int, mask: Bool[Array, " n"] | None) -> Posing:
-        """The problem of all tokens, to be taken apart. Each row is going to be looked at `looks` times."""
+    def posing(self, tokens: Float[Array, "n d"], *, keep: bool, mask: Bool[Array, " n"] | None) -> Posing:
+        """The problem of all tokens, to be taken apart. `keep` asks to pose it once, however often it is looked at."""
         if mask is not None:
             raise ValueError(
                 f"{type(self).__name__} sees all tokens at once, so padding would change the problem of the real ones. "
                 "Make it a TokenwiseTask if it poses each token's problem from that token alone, or give no mask"
             )
-        return self._posed_once(tokens)
+        return self._posed(tokens)
 
-    def _posed_once(self, tokens: Float[Array, "n d"]) -> Posing:
+    def _posed(self, tokens: Float[Array, "n d"]) -> Posing:
         problem = self(tokens)
 
         def pose(rows: Any) -> Problem:
@@ -94,6 +94,6 @@ class TokenwiseTask(Task):
     they are looked at, and inputs may have a mask.
     """
 
-    def posing(self, tokens: Float[Array, "n d"], *, looks: int, mask: Bool[Array, " n"] | None) -> Posing:
-        # A problem that is looked at once is posed where it is looked at, and not kept. Tokens are then the rows.
-        return Posing(tokens, self) if looks <= 1 else self._posed_once(tokens)
+    def posing(self, tokens: Float[Array, "n d"], *, keep: bool, mask: Bool[Array, " n"] | None) -> Posing:
+        # Posed where it is looked at, the tokens are the rows.
+        return self._posed(tokens) if keep else Posing(tokens, self)
