@@ -63,7 +63,8 @@ def test_every_product_runs(learner, task):
 
         shapes = eqx.filter_eval_shape(answers, parts, x)
         assert [shape.shape for shape in shapes] == [(N, WIDTH), (steps + 1,)]
-        if (optimizer, batching, steps) == ("optax", "mini", 3):  # compiling takes long: once for each pair
+        # Compiling takes long: each learner once, and each task once.
+        if (optimizer, batching, steps) == ("optax", "mini", 3) and (learner == "mlp" or task == "normalised"):
             assert all(bool(jnp.all(jnp.isfinite(a))) for a in eqx.filter_jit(answers)(parts, x))
 
 
