@@ -1,5 +1,8 @@
 """Checkpoints by Orbax: arrays under readable names, and the position in the data beside them."""
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,19 +24,32 @@ def _named_arrays(tree: Any) -> dict[str, jax.Array]:
     return {jax.tree_util.keystr(path): jax.random.key_data(a) if _is_key(a) else a for path, a in leaves}
 
 
+@contextmanager
+def _without_remarks() -> Iterator[None]:
+    """Orbax remarks on options that we mean, such as reading only."""
+    logger = logging.getLogger("absl")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
 class Checkpoints:
     """The checkpoints of one run. Orbax writes each beside and renames it, so a half-written one is never seen."""
 
     def __init__(self, path: Path, *, write: bool, keep: int = 2):
         """Only the process that trains may `write`: it also clears away what a kill left half-written."""
-        options = ocp.CheckpointManagerOptions(
-            max_to_keep=keep if write else None,
-            enable_async_checkpointing=False,
-            cleanup_tmp_directories=write,
-            read_only=not write,
-            create=write,
-        )
-        self._manager = ocp.CheckpointManager(path.absolute(), options=options)
+        with _without_remarks():
+            options = ocp.CheckpointManagerOptions(
+                max_to_keep=keep if write else None,
+                enable_async_checkpointing=False,
+                cleanup_tmp_directories=write,
+                read_only=not write,
+                create=write,
+            )
+            self._manager = ocp.CheckpointManager(path.absolute(), options=options)
 
     def latest(self) -> int | None:
         """The step of the newest whole checkpoint."""
