@@ -3,7 +3,7 @@
     python examples/variable_lengths.py [STEPS]
 
 Inputs are padded to the next of two lengths and masked, so the step is compiled twice, not once for each length. A
-padded input gives exactly what the short one gives.
+padded input gives what the short one gives.
 """
 
 import sys

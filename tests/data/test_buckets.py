@@ -25,3 +25,7 @@ def test_inputs_are_padded_and_masked():
         assert not tokens[row][~mask[row]].any()
     with pytest.raises(ValueError, match="no inputs to pad"):
         pad_to_bucket([], LENGTHS)
+    mixed = pad_to_bucket([np.ones((1, 2), np.int32), np.full((2, 2), 0.5)], LENGTHS)
+    assert mixed.tokens[1, 0, 0] == 0.5, "no input loses its fractions to another's dtype"
+    with pytest.raises(ValueError, match=r"tokens of the shapes \(1,\), \(4,\): expected one shape"):
+        pad_to_bucket([np.ones((3, 4)), np.ones((3, 1))], LENGTHS)

@@ -103,6 +103,15 @@ def test_keys_reach_the_learner(float64):
     exact = jnp.mean(problem.losses(by_hand(problem.inputs), problem.targets))
     assert abs(float(got.losses[-1] - exact)) < 1e-12
     assert relative_error(loop(key=jax.random.key(6)).carry.learner, by_hand) > 1e-3
+    from_zero = partial(mttt.inner_loop, mttt.Zeros(learner), task, optimizer, mttt.FullBatch(1), x)
+    zeros = jax.tree.map(jnp.zeros_like, learner)
+    first = jax.random.fold_in(jax.random.key(5), 0)
+
+    def drawn(f):
+        return jnp.mean(problem.losses(f(problem.inputs, key=first), problem.targets))
+
+    one = jax.tree.map(lambda g: -g, jax.grad(drawn)(zeros))
+    assert relative_error(from_zero(key=jax.random.key(5)).carry.learner, one) < 1e-12, "the first step from 0, too"
     plain = mttt.inner_loop(mttt.Trained(learner.inside), task, optimizer, mttt.FullBatch(2), x).carry.learner
     assert relative_error(loop().carry.learner.inside, plain) < 1e-12
 

@@ -30,8 +30,12 @@ def test_every_mixer_takes_the_tokens_of_one_input(name):
         mixer(tokens(batch=(3,)))
     with pytest.raises(ValueError, match=r"tokens of shape \(0, 12\): there is no token"):
         mixer(tokens(0))
-    with pytest.raises(ValueError, match=r"mask of shape \(6,\) and dtype bool: expected \(7,\)"):
+    with pytest.raises(ValueError, match=r"mask of shape \(6,\) and dtype bool: expected an array of shape \(7,\)"):
         mixer(tokens(), mask=jnp.ones(6, bool))
+    with pytest.raises(ValueError, match="mask of type list: expected an array"):
+        mixer(tokens(), mask=[True] * 7)
+    with pytest.raises(ValueError, match="tokens of dtype int32: expected floats"):
+        mixer(jnp.ones((7, DIM), jnp.int32))
 
 
 class Narrow(eqx.Module):
@@ -70,17 +74,22 @@ class OneNumber(mttt.TokenwiseTask):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"batching": 4}, r"batching=4: expected an instance of Batching, for example FullBatch\(4\)"),
-        ({"optimizer": 0.5}, r"optimizer=0.5: expected an instance of Optimizer, for example GradientDescent\(0.5\)"),
+        ({"batching": 4}, r"batching is 4; expected an instance of Batching, for example FullBatch\(4\)"),
+        (
+            {"optimizer": 0.5},
+            r"optimizer is 0.5; expected an instance of Optimizer, for example GradientDescent\(0.5\)",
+        ),
         ({"optimizer": mttt.GradientDescent}, "expected an instance of Optimizer"),
-        ({"adjoint": 64}, r"adjoint=64: expected .* Recompute\(block=256\)"),
+        ({"adjoint": 64}, r"adjoint is 64; expected .* Recompute\(block=256\)"),
         (
             {"learner": mttt.LinearLearner(6, key=KEY)},
-            "learner is an instance of LinearLearner; expected what makes one",
+            "learner is an instance of LinearLearner; expected a class or a function",
         ),
-        ({"task": mttt.Reconstruction(DIM, 6, key=KEY)}, "task is an instance of Reconstruction; expected what makes"),
+        ({"task": mttt.Reconstruction(DIM, 6, key=KEY)}, "task is an instance of Reconstruction; expected a class"),
         ({"learner": Narrow}, r"the learner Narrow maps \(3, 6\) to \(3, 5\); expected \(3, 6\)"),
-        ({"learner": NoKey}, r"the learner NoKey was called as learner\(inputs, key=None\).*and failed: .*key"),
+        ({"learner": NoKey}, r"the learner NoKey was called as learner\(inputs, key=None\).*and failed.*key"),
+        ({"start": lambda learner: learner}, "the maker given as start made a MLPLearner; expected a Start"),
+        ({"start": mttt.Memory}, "start=Memory is for learners without weights; MLPLearner has some"),
         ({"learner": partial(mttt.LinearLearner, key=KEY), "heads": 5}, "heads=5 does not divide dim=12"),
         (
             {"learner": lambda width, *, key: mttt.LinearLearner(2 * width, key=key)},
@@ -111,3 +120,27 @@ def test_images_come_one_at_a_time():
     model = mttt.ViT((8, 8, 1), 3, size=mttt.Size(8, 1, 2), patch=4, mixer=mttt.SelfAttention, key=KEY)
     with pytest.raises(ValueError, match=r"image of shape \(5, 8, 8, 1\).*use jax.vmap"):
         model(jnp.zeros((5, 8, 8, 1)))
+
+
+def test_the_inner_loop_says_what_it_takes():
+    learner, task = mttt.MLPLearner(6, key=KEY), mttt.Reconstruction(DIM, 6, key=KEY)
+    loop = partial(mttt.inner_loop, tokens=tokens())
+    with pytest.raises(TypeError, match="start is of type MLPLearner; expected an instance of Start"):
+        loop(learner, task, mttt.GradientDescent(), mttt.FullBatch(1))
+    with pytest.raises(TypeError, match="batching is 4"):
+        loop(mttt.Trained(learner), task, mttt.GradientDescent(), 4)
+    with pytest.raises(TypeError, match=r"steps=1\.5: expected a whole number"):
+        mttt.FullBatch(1.5)
+    with pytest.raises(TypeError, match=r"optimizer is 0\.1"):
+        mttt.with_inner_loop(None, optimizer=0.1)
+
+
+def test_a_carry_goes_on_with_what_it_was_made_with():
+    task = mttt.Reconstruction(DIM, 6, decoder_norm=False, key=KEY)
+    loop = partial(mttt.inner_loop, task=task, batching=mttt.FullBatch(1), tokens=tokens())
+    carry = loop(mttt.Trained(mttt.LinearLearner(6, key=KEY)), optimizer=mttt.GradientDescent()).carry
+    with pytest.raises(ValueError, match="made with another optimizer than this OptaxOptimizer"):
+        loop(carry, optimizer=mttt.OptaxOptimizer(optax.adam, learning_rate=0.1))
+    kept = loop(mttt.Memory(mttt.NadarayaWatson(6)), optimizer=mttt.GradientDescent()).carry
+    with pytest.raises(ValueError, match="keeps data and takes no steps"):
+        loop(kept, optimizer=mttt.GradientDescent())

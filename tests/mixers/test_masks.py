@@ -118,7 +118,26 @@ def test_a_model_with_a_mask_is_the_model_of_the_short_input(float64):
 
     @eqx.filter_jit
     def run(rows, mask):
-        out, losses = model(rows, mask=mask, key=jax.random.key(1), trace=True)
-        return mttt.mean_of_real(out, mask), losses
+        @partial(eqx.filter_value_and_grad, has_aux=True)
+        def outer(model):
+            out, losses = model(rows, mask=mask, key=jax.random.key(1), trace=True)
+            mean = mttt.mean_of_real(out, mask)
+            return jnp.sum(jnp.sin(mean)), (mean, losses)
+
+        return outer(model)
 
     assert relative_error(run(*pad(x, np.arange(7))), run(x, None)) < 1e-10
+
+
+def test_patches_that_the_mask_leaves_out_may_hold_anything():
+    """Logits and gradients of an image of which a part is not there."""
+    vit = partial(mttt.ViT, (4, 4, 1), 3, size=mttt.Size(8, 1, 2), patch=2, mixer=ttt("zero-linear", "plain"))
+    model = eqx.filter_jit(lambda key: vit(key=key))(jax.random.key(0))
+    mask = jnp.array([True, True, False, True])
+
+    @eqx.filter_jit
+    @eqx.filter_value_and_grad
+    def outer(model, hole):
+        return jnp.sum(jnp.sin(model(jnp.ones((4, 4, 1)).at[2:, :2].set(hole), mask=mask)))
+
+    assert relative_error(outer(model, jnp.nan), outer(model, 0.0)) < 1e-6

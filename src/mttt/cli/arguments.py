@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mttt.fields import FieldError, possible_choices
+from mttt.fields import Difference, FieldError, possible_choices
 from mttt.recipes import DEFAULT, PRESETS, Recipe, options
 from mttt.recipes.data import PicturesRecipe
 
@@ -24,6 +24,11 @@ class UsageError(Exception):
 def flag(path: str) -> str:
     """How a field is spelt on the command line."""
     return f"--{path.replace('_', '-')}"
+
+
+def flagged(difference: Difference) -> str:
+    """Where two recipes differ, in words of the command line."""
+    return f"{flag(difference.path)}: {difference.old} there, {difference.new} here"
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from mttt.cli.arguments import (
     UsageError,
+    flagged,
     kinds_help,
     preset_for_data,
     preset_recipe,
@@ -109,7 +110,9 @@ def open_or_create(path: Path, recipe: Recipe, data: DataSet, console: Console) 
     changed = [one for one in differences(run.recipe, wanted) if one.path != "data.on_error"]
     if changed:
         raise UsageError(
-            f"{path} is a run of another recipe, and is not overwritten:\n  " + "\n  ".join(map(str, changed)) + "\n"
+            f"{path} is a run of another recipe, and is not overwritten:\n  "
+            + "\n  ".join(map(flagged, changed))
+            + "\n"
             f"Train this recipe elsewhere with --run DIR, or go on with that run: mttt train --run {path}"
         )
     with refusing():

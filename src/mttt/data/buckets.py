@@ -16,9 +16,11 @@ class Padded(NamedTuple):
 
 def bucket(n: int, lengths: Sequence[int]) -> int:
     """The smallest of the lengths that holds n tokens."""
+    if not lengths:
+        raise ValueError("no lengths to pad to; expected at least one")
     fitting = [length for length in lengths if length >= n]
     if not fitting:
-        longest = max(lengths, default=0)
+        longest = max(lengths)
         raise ValueError(f"an input of n={n} tokens; the longest of the lengths is {longest}. Add one of at least {n}")
     return min(fitting)
 
@@ -31,10 +33,14 @@ def pad_to_bucket(inputs: Sequence[Shaped[np.ndarray, "_ *rest"]], lengths: Sequ
     """
     if not inputs:
         raise ValueError("no inputs to pad; expected at least one")
+    shapes = {each.shape[1:] for each in inputs}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"tokens of the shapes {', '.join(map(str, sorted(shapes)))}: expected one shape in all inputs"
+        )
     n = bucket(max(len(each) for each in inputs), lengths)
-    padded = Padded(
-        np.zeros((len(inputs), n, *inputs[0].shape[1:]), inputs[0].dtype), np.zeros((len(inputs), n), dtype=bool)
-    )
+    shape, dtype = (len(inputs), n, *shapes.pop()), np.result_type(*inputs)
+    padded = Padded(np.zeros(shape, dtype), np.zeros(shape[:2], dtype=bool))
     for row, each in enumerate(inputs):
         padded.tokens[row, : len(each)] = each
         padded.mask[row, : len(each)] = True

@@ -47,6 +47,8 @@ class Batching(eqx.Module):
     steps: eqx.AbstractVar[int]
 
     def __check_init__(self):
+        if not isinstance(self.steps, int):
+            raise TypeError(f"steps={self.steps!r}: expected a whole number of steps")
         if self.steps < 0:
             raise ValueError(f"steps={self.steps}: the inner loop takes 0 steps (no learning at test time) or more")
 
@@ -117,7 +119,7 @@ class MiniBatches(Batching):
 
     Where T does not divide n, the first n mod T mini-batches have one token more. With a key the split is random;
     without one, as in evaluation, it is a random split that is always the same. With a mask, the real tokens are split
-    as they would be without the others; a mini-batch without any (fewer real tokens than T) changes nothing.
+    as they would be without the others. A mini-batch without any (fewer real tokens than T) has a gradient of 0.
     """
 
     steps: int = eqx.field(default=4, static=True)

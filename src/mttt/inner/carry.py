@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from mttt.inner.adjoint import Adjoint
 from mttt.inner.batching import Phase, Rows, every_row
+from mttt.inner.learner import TokenwiseLearner
 from mttt.inner.optimizer import Optimizer
 from mttt.inner.task import Problem, Task
 
@@ -37,14 +38,28 @@ class Carry(Start):
 
     learner: Any
     state: PyTree[Array]
-    t: Int[Array, ""]
+    t: Int[Array, ""] | None  # None: the learner keeps data and takes no steps
 
     @classmethod
-    def at_start(cls, learner: Any, optimizer: Optimizer) -> "Carry":
+    def at_start(cls, learner: Any, lesson: "Lesson") -> "Carry":
         """t = 0."""
-        return cls(learner, optimizer.init(eqx.filter(learner, eqx.is_inexact_array)), jnp.zeros((), int))
+        if lesson.mask is not None and not isinstance(learner, TokenwiseLearner):
+            raise ValueError(
+                f"{type(learner).__name__} may mix tokens, so padding would change what real tokens get. Make it a "
+                "TokenwiseLearner if it answers each token for itself, or give no mask"
+            )
+        state = lesson.optimizer.init(eqx.filter(learner, eqx.is_inexact_array))
+        return cls(learner, state, jnp.zeros((), int))
 
     def begin(self, lesson: "Lesson") -> "Begun":
+        if self.t is None:
+            raise ValueError(
+                "this carry keeps data and takes no steps; learn from all tokens at once with start=Memory"
+            )
+        fresh = jax.eval_shape(lambda: Carry.at_start(self.learner, lesson).state)
+        if jax.tree.structure(fresh) != jax.tree.structure(self.state):
+            name = type(lesson.optimizer).__name__
+            raise ValueError(f"this carry was made with another optimizer than this {name}; go on with the same one")
         return Begun(self, lesson.phases, [])
 
     @property
@@ -55,8 +70,9 @@ class Carry(Start):
     def update(self, optimizer: Optimizer, gradient: PyTree[Array]) -> "Carry":
         """The next one."""
         weights, rest = eqx.partition(self.learner, eqx.is_inexact_array)
-        weights, state = optimizer.step(gradient, self.state, weights, self.t)
-        return Carry(eqx.combine(weights, rest), state, self.t + 1)
+        t = jnp.zeros((), int) if self.t is None else self.t
+        weights, state = optimizer.step(gradient, self.state, weights, t)
+        return Carry(eqx.combine(weights, rest), state, t + 1)
 
 
 class Begun(NamedTuple):
@@ -81,9 +97,13 @@ class Lesson(NamedTuple):
     key: PRNGKeyArray | None
     traced: bool  # whether losses are asked for
 
+    def step_key(self, carry: Carry) -> PRNGKeyArray | None:
+        """What a learner draws from in the step after this carry."""
+        return None if self.key is None or carry.t is None else jax.random.fold_in(self.key, carry.t)
+
     def learn(self, carry: Carry, rows: Rows) -> Carry:
         """One step of the inner loop (eq. 2)."""
-        key = None if self.key is None else jax.random.fold_in(self.key, carry.t)
+        key = self.step_key(carry)
         weights, rest = eqx.partition(carry.learner, eqx.is_inexact_array)
 
         def gradient(content: tuple[PyTree[Array], Any]) -> PyTree[Array]:

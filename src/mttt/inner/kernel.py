@@ -36,12 +36,12 @@ class GaussianKernel(Kernel):
 
     def log(self, queries: Float[Array, "m k"], points: Float[Array, "n k"]) -> Float[Array, "m n"]:
         scale = queries.shape[1] ** -0.5 if self.bandwidth is None else self.bandwidth**-2
-        # ‖x‖² is the same for every point, and the estimator divides it out: leave it away.
+        # ‖x‖² is the same for every point, and the estimator divides it out: leave it out.
         return (queries @ points.T - 0.5 * jnp.sum(points**2, axis=1)[None, :]) * scale
 
 
 class Fitted(eqx.Module):
-    """The estimator with its data: a locally weighted average of the labels. Rows without the mask have no weight."""
+    """The estimator with its data: a locally weighted average of the labels where the mask is True."""
 
     kernel: Kernel
     points: Float[Array, "n k"]

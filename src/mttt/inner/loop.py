@@ -1,16 +1,17 @@
 """The inner loop: tokens in, what was learned of them out."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from mttt.inner.adjoint import Adjoint, Recompute
 from mttt.inner.batching import Batching
 from mttt.inner.carry import Carry, Lesson, Start
 from mttt.inner.optimizer import Optimizer
 from mttt.inner.task import Task
-from mttt.nn.check import check_tokens
+from mttt.nn.check import check_instance, check_tokens
+from mttt.nn.mask import keep_real
 
 
 class Learned(NamedTuple):
@@ -27,7 +28,7 @@ def inner_loop(
     batching: Batching,
     tokens: Float[Array, "..."],
     *,
-    mask: Bool[Array, "..."] | None = None,
+    mask: Any = None,
     key: PRNGKeyArray | None = None,
     losses: bool = False,
     adjoint: Adjoint = Recompute(),  # noqa: B008
@@ -39,7 +40,12 @@ def inner_loop(
     batchings and for learners that draw. Losses cost a forward pass for each step and one more: only if asked for. The
     result is differentiable to any order, in reverse mode, in everything that holds an array.
     """
+    check_instance("start", start, Start, "Trained(learner)")
+    check_instance("task", task, Task, "Reconstruction(dim, width, key=key)")
+    check_instance("optimizer", optimizer, Optimizer, "GradientDescent(0.5)")
+    check_instance("batching", batching, Batching, "FullBatch(4)")
     check_tokens(tokens, mask)
+    tokens = keep_real(tokens, mask)
     split = batching.draw(tokens.shape[0], mask=mask, key=key)
     looks = split.looks + losses * (split.steps + 1)
     rows, pose = task.posing(tokens, keep=looks > 1 or adjoint.keeps_problem(tokens.shape[0]), mask=mask)

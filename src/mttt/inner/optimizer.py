@@ -8,6 +8,7 @@ from typing import Any, final
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PyTree
 
@@ -77,7 +78,8 @@ class OptaxOptimizer(Optimizer):
                 "learned and replaced: instead of OptaxOptimizer(optax.sgd(0.3)) write "
                 "OptaxOptimizer(optax.sgd, learning_rate=0.3)"
             )
-        self.make, self.hyperparameters = make, hyperparameters
+        arrays = {name: jnp.asarray(v) for name, v in hyperparameters.items() if isinstance(v, np.ndarray)}
+        self.make, self.hyperparameters = make, hyperparameters | arrays
         self._transformation()  # an unknown or missing hyper-parameter shows here
 
     def _transformation(self) -> optax.GradientTransformation:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from mttt.inner.carry import Begun, Carry, Lesson, Start, mean_of
 from mttt.inner.learner import NonParametric
@@ -32,7 +32,7 @@ class Trained(Start):
         self.learner = _with_weights(learner)
 
     def begin(self, lesson: Lesson) -> Begun:
-        return Begun(Carry.at_start(self.learner, lesson.optimizer), lesson.phases, [])
+        return Begun(Carry.at_start(self.learner, lesson), lesson.phases, [])
 
 
 @final
@@ -45,7 +45,7 @@ class Frozen(Start):
         self.learner = Fixed(_with_weights(learner))
 
     def begin(self, lesson: Lesson) -> Begun:
-        return Begun(Carry.at_start(self.learner.constant(), lesson.optimizer), lesson.phases, [])
+        return Begun(Carry.at_start(self.learner.constant(), lesson), lesson.phases, [])
 
 
 @final
@@ -74,19 +74,22 @@ class Zeros(Start):
 
     def begin(self, lesson: Lesson) -> Begun:
         dtype = at_least_float32(lesson.tokens).dtype
-        carry = Carry.at_start(self.written_out(dtype), lesson.optimizer)
+        carry = Carry.at_start(self.written_out(dtype), lesson)
         if not lesson.phases:
             return Begun(carry, [], [])
         first, *others = lesson.phases
         content, mask, real = first.first()
         posed = lesson.pose(content)
         slope = posed.slope_at_zero()
-        gradient = self._pull_back(posed.inputs, slope if mask is None else jnp.where(mask[:, None], slope, 0))
+        slope = slope if mask is None else jnp.where(mask[:, None], slope, 0)
+        gradient = self._pull_back(posed.inputs, slope, lesson.step_key(carry))
         losses = [lesson.loss(carry.learner)[None]] if lesson.traced else []
         carry = carry.update(lesson.optimizer, jax.tree.map(lambda g: mean_of(g, real), gradient))
         return Begun(carry, [*first.rest(), *others], losses)
 
-    def _pull_back(self, inputs: Float[Array, "n k"], cotangent: Float[Array, "n k"]) -> PyTree[Array]:
+    def _pull_back(
+        self, inputs: Float[Array, "n k"], cotangent: Float[Array, "n k"], key: PRNGKeyArray | None
+    ) -> PyTree[Array]:
         """The gradient of W at W = 0, given the cotangent of the answers. The answers themselves are never used."""
         with jax.ensure_compile_time_eval():
             answers = self.written_out(inputs.dtype)(jnp.ones((2, inputs.shape[1]), inputs.dtype))
@@ -95,7 +98,8 @@ class Zeros(Start):
                 f"start=Zeros needs a learner that answers 0 when W is 0; {type(self.structure).__name__} does not. "
                 "Use Trained, or Frozen for a W₀ that stays as it was drawn."
             )
-        _, pull = jax.vjp(lambda weights: eqx.combine(weights, self.structure)(inputs), self._weights(inputs.dtype))
+        answer = lambda weights: eqx.combine(weights, self.structure)(inputs, key=key)  # noqa: E731
+        _, pull = jax.vjp(answer, self._weights(inputs.dtype))
         return pull(cotangent)[0]
 
 
@@ -105,10 +109,18 @@ class Memory(Start):
 
     learner: NonParametric
 
+    def __init__(self, learner: Any):
+        if not isinstance(learner, NonParametric):
+            name = type(learner).__name__
+            raise ValueError(
+                f"start=Memory is for learners without weights; {name} has some: use Trained, Frozen or Zeros"
+            )
+        self.learner = learner
+
     def begin(self, lesson: Lesson) -> Begun:
         problem = lesson.task(lesson.tokens)
         if problem.labels is None:
             names = type(self.learner).__name__, type(lesson.task).__name__
             raise ValueError(f"{names[0]} has to remember labels, and {names[1]} has none")
         fitted = self.learner.fit(problem.inputs, problem.labels, lesson.mask)
-        return Begun(Carry(fitted, None, jnp.zeros((), int)), [], None)
+        return Begun(Carry(fitted, None, None), [], None)

@@ -1,7 +1,7 @@
 """What a mixer is."""
 
 import abc
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.nn.check import check_tokens
 from mttt.nn.dense import at_least_float32
+from mttt.nn.mask import keep_real
 
 
 class Mixed(NamedTuple):
@@ -29,7 +30,7 @@ class Mixer(eqx.Module):
         self,
         tokens: Float[Array, "..."],
         *,
-        mask: Bool[Array, "..."] | None = None,
+        mask: Any = None,
         key: PRNGKeyArray | None = None,
         trace: bool = False,
     ) -> Mixed:
@@ -50,11 +51,6 @@ class Mixer(eqx.Module):
         self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
     ) -> Mixed:
         """What `__call__` describes. Where the mask is False, tokens are 0, and what comes out of them is not used."""
-
-
-def keep_real(rows: Float[Array, "n *rest"], mask: Bool[Array, " n"] | None) -> Float[Array, "n *rest"]:
-    """The rows, with zeros in those that the mask says are padding."""
-    return rows if mask is None else jnp.where(mask.reshape(-1, *[1] * (rows.ndim - 1)), rows, 0)
 
 
 def real_count(tokens: Float[Array, "n d"], mask: Bool[Array, " n"] | None) -> int | Float[Array, ""]:

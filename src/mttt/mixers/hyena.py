@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from mttt.mixers.base import Mixed, Mixer, keep_real, real_count
+from mttt.mixers.base import Mixed, Mixer, real_count
 from mttt.nn.dense import Dense, at_least_float32, fan_in_uniform
+from mttt.nn.mask import keep_real
 
 SMALL = 1e-2  # what the decay leaves of a filter, at 0.3 of the length for the fastest channel, at 1.5 for the slowest
 FASTEST, SLOWEST = 0.3, 1.5

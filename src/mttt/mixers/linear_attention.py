@@ -4,9 +4,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from mttt.mixers.base import Mixed, Mixer, keep_real, real_count
+from mttt.mixers.base import Mixed, Mixer, real_count
 from mttt.mixers.heads import Merge, Views, attention_parts, head_width, over_heads
 from mttt.nn.dense import at_least_float32
+from mttt.nn.mask import keep_real
 
 
 class LinearAttention(Mixer):

@@ -16,15 +16,15 @@ def check_maker(name: str, given: Any, parameters: str) -> None:
     if isinstance(given, eqx.Module) or not callable(given):
         kind = type(given).__name__
         raise TypeError(
-            f"{name} is an instance of {kind}; expected what makes one for each head: the class itself, or a function "
-            f"of ({parameters})"
+            f"{name} is an instance of {kind}; expected a class or a function of ({parameters}): every head gets one"
         )
 
 
-def check_instance(name: str, given: Any, kind: type, example: str) -> None:
-    """`given` is an instance of the kind, not a number and not the class."""
-    if not isinstance(given, kind):
-        raise TypeError(f"{name}={given!r}: expected an instance of {kind.__name__}, for example {example}")
+def check_made(name: str, made: Any, kind: type) -> Any:
+    """What a maker made, if it is of the kind."""
+    if not isinstance(made, kind):
+        raise TypeError(f"the maker given as {name} made a {type(made).__name__}; expected a {kind.__name__}")
+    return made
 
 
 def check_learner(learner: Any, width: int) -> Any:
@@ -38,7 +38,7 @@ def check_learner(learner: Any, width: int) -> Any:
     except Exception as error:
         raise TypeError(
             f"the learner {name} was called as learner(inputs, key=None) with {TOKENS} tokens of width {width}, and "
-            f"failed: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
+            f"failed. It has to answer each of them with {width} numbers. The reason: {_first_line(error)}"
         ) from error
     if getattr(answers, "shape", None) != rows.shape:
         got = getattr(answers, "shape", type(answers).__name__)
@@ -47,3 +47,7 @@ def check_learner(learner: Any, width: int) -> Any:
             f"of width k={width} with k numbers"
         )
     return learner
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -20,15 +20,14 @@ from mttt.inner import (
     Reconstruction,
     Start,
     Task,
-    TokenwiseLearner,
     Trained,
     inner_loop,
 )
-from mttt.inner.kernel import Fitted
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, head_width, over_heads, stack_heads
-from mttt.mixers.trial import check_instance, check_learner, check_maker
+from mttt.mixers.trial import check_learner, check_made, check_maker
 from mttt.nn import Dense
+from mttt.nn.check import check_instance
 from mttt.nn.dense import at_least_float32, fan_in_uniform, fan_out_uniform
 
 
@@ -98,9 +97,11 @@ class TTT(Mixer):
         psi_key, task_key, learner_key, merge_key = jax.random.split(key, 4)
         make_psi = partial(Dense, dim, width, kernel_init=fan_in_uniform)
         self.psi = stack_heads(lambda key: make_psi(key=key), heads, key=psi_key)
-        self.task = stack_heads(lambda key: task(dim, width, key=key), heads, key=task_key)
+        self.task = stack_heads(lambda key: check_made("task", task(dim, width, key=key), Task), heads, key=task_key)
         self.start = stack_heads(
-            lambda key: start(check_learner(learner(width, key=key), width)), heads, key=learner_key
+            lambda key: check_made("start", start(check_learner(learner(width, key=key), width)), Start),
+            heads,
+            key=learner_key,
         )
         self.optimizer = _spread(optimizer, (heads,))
         self.batching = batching
@@ -123,22 +124,12 @@ class TTT(Mixer):
             return learned.carry.learner, None if learned.losses is None else task.report(learned.losses)
 
         learners, losses = over_heads(learn, (self.task, self.start, self.optimizer, keys))
-        _check_mask(learners, mask)
 
         def answer(tokens):
             answers = eqx.filter_vmap(lambda psi, learner: learner(at_least_float32(psi(tokens))))(self.psi, learners)
             return self.merge(answers.astype(tokens.dtype))
 
         return Mixed(self.adjoint.map(answer, tokens, learners), losses)
-
-
-def _check_mask(learners: Any, mask: Bool[Array, " n"] | None) -> None:
-    """A learner that mixes tokens would let padding change what the real ones get."""
-    if mask is not None and not isinstance(learners, TokenwiseLearner | Fitted):
-        raise ValueError(
-            f"{type(learners).__name__} may mix tokens, so padding would change what real tokens get. Make it a "
-            "TokenwiseLearner if it answers each token for itself, or give no mask"
-        )
 
 
 def _spread(optimizer: Optimizer, axes: tuple[int, ...]) -> Optimizer:
@@ -159,6 +150,8 @@ def has_inner_loop(tree: Any) -> bool:
 
 def with_inner_loop(tree: Any, *, steps: int | None = None, optimizer: Optimizer | None = None) -> Any:
     """The same model with another T or another optimizer in all of its TTT layers; nothing is trained anew."""
+    if optimizer is not None:
+        check_instance("optimizer", optimizer, Optimizer, "GradientDescent(0.5)")
 
     def change(node: Any) -> Any:
         if not _is_ttt(node):

@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from mttt.mixers import Mixed, Mixer
 from mttt.nn import Dense, LayerNorm
 from mttt.nn.dense import gelu
+from mttt.nn.mask import keep_real
 
 
 class MLP(eqx.Module):
@@ -49,6 +50,7 @@ class Block(eqx.Module):
         key: PRNGKeyArray | None = None,
         trace: bool = False,
     ) -> Mixed:
+        tokens = keep_real(tokens, mask)
         mixed = self.mixer(self.mixer_norm(tokens), mask=mask, key=key, trace=trace)
         tokens = tokens + mixed.tokens
         return Mixed(tokens + self.mlp(self.mlp_norm(tokens)), mixed.losses)

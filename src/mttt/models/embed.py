@@ -4,10 +4,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.nn import Dense
 from mttt.nn.dense import lecun_normal
+from mttt.nn.mask import keep_real
 
 
 class Patches(eqx.Module):
@@ -32,11 +33,12 @@ class Patches(eqx.Module):
         self.dense = Dense(patch * patch * channels, dim, key=key, kernel_init=kernel_init)
         self.patch = patch
 
-    def __call__(self, image: Float[Array, "h w c"]) -> Float[Array, "n d"]:
+    def __call__(self, image: Float[Array, "h w c"], mask: Bool[Array, " n"] | None = None) -> Float[Array, "n d"]:
+        """Tokens of all patches, row by row; patches where the mask is False may hold anything."""
         height, width, channels = image.shape
         rows, columns = grid((height, width), self.patch)
         pieces = image.reshape(rows, self.patch, columns, self.patch, channels).transpose(0, 2, 1, 3, 4)
-        return self.dense(pieces.reshape(rows * columns, -1))
+        return self.dense(keep_real(pieces.reshape(rows * columns, -1), mask))
 
 
 def grid(size: tuple[int, int], patch: int) -> tuple[int, int]:

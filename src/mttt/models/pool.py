@@ -3,10 +3,12 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from mttt.nn.mask import keep_real
+
 
 def mean_of_real(tokens: Float[Array, "n d"], mask: Bool[Array, " n"] | None) -> Float[Array, "1 d"]:
     """The mean over the tokens that are real; 0 if none is."""
     if mask is None:
         return jnp.mean(tokens, axis=0, keepdims=True)
     count = jnp.maximum(jnp.sum(mask), 1).astype(tokens.dtype)
-    return jnp.sum(jnp.where(mask[:, None], tokens, 0), axis=0, keepdims=True) / count
+    return jnp.sum(keep_real(tokens, mask), axis=0, keepdims=True) / count

@@ -132,7 +132,7 @@ class ViT(eqx.Module):
         if image.shape != self.image_shape:
             batched = " (for a batch of images, use jax.vmap)" if image.shape[1:] == self.image_shape else ""
             raise ValueError(f"image of shape {image.shape}; this model was built for {self.image_shape}{batched}")
-        tokens = self.embed(image)
+        tokens = self.embed(image, mask)
         tokens = tokens + self.positions().astype(tokens.dtype)
         tokens, losses = self.stack(tokens, mask=mask, key=key, trace=trace)
         features = mean_of_real(at_least_float32(self.norm(tokens)), mask)

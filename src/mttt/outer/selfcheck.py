@@ -25,8 +25,8 @@ def self_check() -> None:
 
     @jax.jit
     def compiled(a, w):
-        wide = jnp.broadcast_to(w[None], (batch, heads, m, k))
-        return (a @ wide.swapaxes(-1, -2)).sum(2)
+        repeated = jnp.broadcast_to(w[None], (batch, heads, m, k))
+        return (a @ repeated.swapaxes(-1, -2)).sum(2)
 
     expected = np.einsum("bhnk,hmk->bhm", a.astype(np.float64), w.astype(np.float64))
     error = np.max(np.abs(np.asarray(compiled(a, w)) - expected)) / np.max(np.abs(expected))

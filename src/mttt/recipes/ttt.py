@@ -54,10 +54,14 @@ class TTTRecipe:
             )
         by_heart = isinstance(self.learner, NadarayaWatsonRecipe)
         if by_heart and self.start != "memory":
-            raise _refused("start", self.start, "a learner without weights starts with a memory; choose memory")
+            raise _refused(
+                "start",
+                self.start,
+                "a learner without weights starts with a memory; choose memory, or the mixer kernel",
+            )
         if not by_heart and self.start == "memory":
             raise _refused("start", self.start, f"is for learners without weights; {self.learner.kind} has some")
-        if by_heart and self.optimizer != FixedRateRecipe():
+        if by_heart and not isinstance(self.optimizer, FixedRateRecipe):
             raise _refused("optimizer", self.optimizer.kind, _BY_HEART)
         if by_heart and self.batching != FullBatchRecipe():
             raise _refused("batching", self.batching.kind, _BY_HEART)
