@@ -113,7 +113,7 @@ def test_what_is_chosen_decides_what_can_be_chosen():
         ("--model.mixer kernel --model.mixer.batching.steps 2", "batching"),
         ("--model.mixer.start memory", "start"),
         ("--model.mixer.learner nadaraya-watson", "start"),
-        ("--model.mixer.learner nadaraya-watson --model.mixer.start memory", "optimizer"),  # the digits have η = 8
+        ("--model.mixer kernel --model.mixer.optimizer adam", "optimizer"),
     ],
 )
 def test_products_without_a_meaning_are_refused(words, field):

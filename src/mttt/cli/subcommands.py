@@ -18,6 +18,7 @@ def take_subcommand(
         Annotated[kind, tyro.conf.subcommand(name=name, description=says, prefix_name=False)]
         for name, (kind, says) in kinds.items()
     ]
-    one_of = Union[(*each, Annotated[None, tyro.conf.Suppress])]  # noqa: UP007: a union of one is none, hence None
+    # A union of one is no union, hence None.
+    one_of = Union[(*each, Annotated[None, tyro.conf.Suppress])]
     arguments = tyro.cli(one_of, prog=f"mttt {command}", description=about, args=words)  # pyright: ignore
     return words[0], arguments
