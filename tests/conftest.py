@@ -1,12 +1,18 @@
 """Strict promotion everywhere, and float64 where a test asks for it."""
 
 import os
+import tempfile
 import warnings
 
 # Tests wait for the compiler more than for anything else. LLVM's optimisations and XLA's newer way to emit fusions are
 # for speed, and take three quarters of that time; the tests of the compiler's numbers (`fully_optimised`) ask for them.
 _QUICK = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_QUICK}"
+
+# Programs are kept on disk while the tests run: all files, both workers and the processes they start compile once.
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # workers find it set
+    _kept = tempfile.TemporaryDirectory(prefix="mttt-tests-")
+    os.environ |= {"JAX_COMPILATION_CACHE_DIR": _kept.name, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.05"}
 
 import jax
 import pytest
@@ -49,12 +55,3 @@ def here(capsys, monkeypatch):
         return out, err
 
     return run
-
-
-@pytest.fixture(scope="session", autouse=True)
-def compilation_cache(tmp_path_factory):
-    """Subprocesses that train the same model compile it once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
-        yield

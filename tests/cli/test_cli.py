@@ -18,7 +18,7 @@ BATCHING = "--model.mixer.batching"
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory, compilation_cache):
+def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cli")
     out, _ = mttt("train", *TINY, "--epochs", "1", "--run", "my run", cwd=folder)
     assert "The run is in my run/" in out

@@ -35,7 +35,7 @@ def make_pictures(folder):
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory, compilation_cache):
+def reference(tmp_path_factory):
     """The run that nobody disturbs, without workers."""
     folder = tmp_path_factory.mktemp("reference")
     make_pictures(folder)

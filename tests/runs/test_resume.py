@@ -30,7 +30,7 @@ def arrays(run):
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory, compilation_cache):
+def reference(tmp_path_factory):
     """The run that nobody disturbs."""
     folder = tmp_path_factory.mktemp("reference")
     mttt(*WORDS, "--run", "run", cwd=folder)

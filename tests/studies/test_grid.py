@@ -29,11 +29,11 @@ from mttt.studies.reports import Findings
 PARAMETERS = (4090, 4090 + 2 * 552 + 64)
 
 
-pytestmark = pytest.mark.usefixtures("standard_promotion", "kept_programs")
+pytestmark = pytest.mark.usefixtures("standard_promotion")
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory, standard_promotion, kept_programs):
+def finished(tmp_path_factory, standard_promotion):
     directory = tmp_path_factory.mktemp("grid")
     watcher = work(directory)
     assert len(watcher.ended) == 4
@@ -67,7 +67,7 @@ def test_what_is_done_is_not_done_again(finished, tmp_path):
     assert probes["1"]["accuracy"] == json.loads((other / "result.json").read_text())["accuracy"]
 
 
-def test_a_killed_grid_ends_with_the_same_report(finished, tmp_path, compilation_cache):
+def test_a_killed_grid_ends_with_the_same_report(finished, tmp_path):
     directory = tmp_path / "killed"
     environment = os.environ | {"PYTHONPATH": str(Path(small_grid.__file__).parent)}
     command = [sys.executable, small_grid.__file__, str(directory)]
