@@ -69,14 +69,13 @@ def test_every_product_runs(learner, task):
 
 
 # One mini-batch is the full batch, and none is none: test_batching.py. A learner without weights takes no steps.
-CASES = [(learner, "normalised", *way) for learner in PARAMETRIC for way in (("full", 3), ("mini", 3))]
-CASES += [(learner, "normalised", "full", steps) for learner in ("mlp", "zero-linear") for steps in (0, 1)]
-CASES += [("mlp", "plain", "full", 3), ("zero-linear", "plain", "full", 1), ("zero-linear", "plain", "mini", 3)]
-CASES += [(learner, "plain", "full", 1) for learner in NON_PARAMETRIC]
+CASES = [(learner, *way) for learner in PARAMETRIC for way in (("full", 1), ("full", 3), ("mini", 3))]
+CASES += [("mlp", "full", 0), ("zero-linear", "full", 0), *((learner, "full", 1) for learner in NON_PARAMETRIC)]
 
 
-@pytest.mark.parametrize(("learner", "task", "batching", "steps"), CASES)
-def test_outer_gradient_is_the_finite_difference(float64, learner, task, batching, steps):
+@pytest.mark.parametrize(("learner", "batching", "steps"), CASES)
+@pytest.mark.parametrize("task", ["plain", "normalised"])
+def test_outer_gradient_is_the_finite_difference(float64, learner, batching, task, steps):
     parts, x = make(learner, task), tokens()
     frozen = {id(leaf) for leaf in jax.tree.leaves(parts[0])} if learner == "frozen-mlp" else set()
     rng = np.random.default_rng(5)

@@ -150,7 +150,7 @@ def test_the_papers_scale_is_the_papers(row):
 
 
 def test_the_papers_scale_takes_a_step(standard_promotion):
-    rows = (table3.SGD,)
+    rows = (table1.MTTT_MLP, table3.SGD)
     # Smaller images: `mttt study table3 --scale paper --trial` takes those of 224.
     scale = replace(SCALES["paper"], shapes={"patches": (32, 32, 3), "pixels": (12, 12, 3)})
     for row, (first, second), _ in try_rows(scale, rows):

@@ -16,7 +16,7 @@ from mttt.inner.learner import TokenwiseLearner
 Content = PyTree[Array]  # every array has one row a token
 C = TypeVar("C")
 R = TypeVar("R")
-# An input of so many tokens keeps its problem: φ(x) and the targets are not made again, which saves a twentieth of the
+# An input of so many tokens keeps its problem: φ(x) and the targets are not made again, which saves a tenth of the
 # time at n = 196. A longer one would pay for it with memory (docs/performance.md).
 SHORT = 256
 
