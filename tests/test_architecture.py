@@ -12,19 +12,21 @@ ROOT = Path(mttt.__file__).parent
 BELOW = {
     "nn": set(),
     "fields": set(),
-    "data": set(),
-    "runs": set(),
+    "files": set(),
+    "data": {"files"},
+    "runs": {"files"},
     "count": set(),
     "inner": {"nn"},
     "mixers": {"inner", "nn"},
     "models": {"mixers", "inner", "nn"},
     "outer": {"nn"},
-    "report": {"runs"},
-    "recipes": {"fields", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
-    "training": {"fields", "recipes", "outer", "data", "runs"},
-    "bench": {"training", "recipes", "count", "models", "mixers", "inner", "nn", "data", "runs"},
+    "report": {"files", "runs"},
+    "recipes": {"fields", "files", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
+    "training": {"fields", "files", "recipes", "outer", "data", "runs"},
+    "bench": {"files", "training", "recipes", "count", "models", "mixers", "inner", "nn", "data", "runs"},
     "studies": {
         "fields",
+        "files",
         "training",
         "report",
         "bench",
@@ -38,7 +40,7 @@ BELOW = {
         "data",
         "runs",
     },
-    "cli": {"fields", "training", "bench", "studies", "recipes", "report", "outer", "mixers", "data", "runs"},
+    "cli": {"fields", "files", "training", "bench", "studies", "recipes", "report", "outer", "mixers", "data", "runs"},
 }
 # Rooms inside a room, which the files around them do not know: a new kind of data changes none of what all kinds share.
 KINDS = {"data": {"pictures"}}

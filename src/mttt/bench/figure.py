@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mttt.bench.measure import Measurements, Timing
-from mttt.runs import whole
+from mttt.files import whole
 
 
 def draw_lengths(measurements: Measurements, path: Path) -> None:

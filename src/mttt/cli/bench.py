@@ -14,8 +14,8 @@ from mttt.cli.arguments import UsageError, check_file, refusing, unknown
 from mttt.cli.bench_tables import show_compile, show_data, show_layers, show_models
 from mttt.cli.subcommands import take_subcommand
 from mttt.fields import FieldError
+from mttt.files import write_json
 from mttt.recipes.check import not_negative, positive
-from mttt.runs import write_json
 
 ABOUT = "Measure speed, memory and FLOPs. Contestants take turns, so that ratios mean something on a busy machine."
 BATCH = 32  # of bench data

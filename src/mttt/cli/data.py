@@ -20,7 +20,7 @@ from mttt.data.pictures import find_data
 from mttt.data.pictures.contact import contact_sheet
 from mttt.data.pictures.inspect import Inspection, Progress as Say, inspect
 from mttt.data.pictures.splits import Found
-from mttt.runs import whole, write_json
+from mttt.files import whole, write_json
 
 NAMES = {
     "folder": "class folders",

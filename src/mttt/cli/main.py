@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib
+import io
 import logging
 import os
 import platform
@@ -11,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from mttt.cli.memory import keep_memory
+from mttt.cli.say import printable
 from mttt.version import __version__
 
 COMMANDS = {
@@ -48,6 +50,9 @@ def main(words: list[str] | None = None) -> None:
     from mttt.runs import RunError
 
     _keep_compiled_programs()
+    for stream in (sys.stdout, sys.stderr):  # an ASCII terminal gets \\u2026 instead of a traceback
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     console = Console()
     try:
         if words[0] not in COMMANDS:
@@ -94,5 +99,5 @@ def _processor() -> str:
 
 
 def _fail(error: Exception, code: int) -> None:
-    print(f"mttt: {error}", file=sys.stderr)
+    print(printable(f"mttt: {error}"), file=sys.stderr)
     sys.exit(code)

@@ -12,9 +12,9 @@ from mttt.cli.arguments import UsageError, check_file, refusing, unknown
 from mttt.cli.costs import show_costs
 from mttt.cli.grid import watch
 from mttt.cli.subcommands import take_subcommand
+from mttt.files import write_json
 from mttt.outer import Interrupted
 from mttt.recipes.check import not_negative, positive
-from mttt.runs import write_json
 from mttt.studies import (
     ALL_ROWS,
     LENGTHS,

@@ -25,6 +25,7 @@ from mttt.cli.arguments import (
     take_preset,
 )
 from mttt.cli.progress import progress
+from mttt.cli.say import say
 from mttt.data import BadData, BadExample, DataSet, describe
 from mttt.fields import differences
 from mttt.outer import Interrupted
@@ -118,8 +119,8 @@ def open_or_create(path: Path, recipe: Recipe, data: DataSet, console: Console) 
     with refusing():
         check_data(run, data)
     if changed := differences(run.versions, versions()):
-        _say(console, "This run began with other versions; it may not go on exactly as it would have:")
-        _say(console, "  " + "\n  ".join(map(str, changed)))
+        say(console, "This run began with other versions; it may not go on exactly as it would have:")
+        say(console, "  " + "\n  ".join(map(str, changed)))
     return run
 
 
@@ -135,7 +136,7 @@ def main(words: list[str], console: Console) -> int:
     path = arguments.run or _default_path(preset or DEFAULT, recipe)
     run = open_or_create(path, recipe, data, console)
     if run.result is not None:
-        _say(console, f"{path} is finished: accuracy {run.result['accuracy']:.1%}. Train anew with --run DIR.")
+        say(console, f"{path} is finished: accuracy {run.result['accuracy']:.1%}. Train anew with --run DIR.")
         if not run.figures.exists():  # killed before they were drawn, or matplotlib came later
             draw_figures(run)
         _next_steps(run, console)
@@ -143,8 +144,8 @@ def main(words: list[str], console: Console) -> int:
     workers = default_workers(data) if arguments.workers is None else arguments.workers
     begin = time.monotonic()
     with run.locked():
-        _say(console, f"Run: {path}  (stop with Ctrl-C; the same command goes on)")
-        _say(console, _what_is_there(data))
+        say(console, f"Run: {path}  (stop with Ctrl-C; the same command goes on)")
+        say(console, _what_is_there(data))
         try:
             with progress(console, prepared.plan.steps, data.evaluation_name) as observer:
                 evaluation = launch(prepared, data, run, observer, workers=workers)
@@ -152,7 +153,7 @@ def main(words: list[str], console: Console) -> int:
             message = f"{error}. Mend it, or go on without it: {_program()} train --run {_quoted(run)}"
             raise BadData(f"{message} --data.on-error skip") from error
         except Interrupted as stopped:
-            _say(
+            say(
                 console,
                 f"\nStopped and saved at step {stopped.step}. Go on with: {_program()} train --run {_quoted(run)}",
             )
@@ -160,12 +161,12 @@ def main(words: list[str], console: Console) -> int:
         figures = draw_figures(run)
     seconds = time.monotonic() - begin
     result = f"Accuracy {evaluation.accuracy:.1%} on {evaluation.examples} {data.evaluation_name} images"
-    _say(console, f"\n{result}, after {seconds:.0f} s in this process.")
+    say(console, f"\n{result}, after {seconds:.0f} s in this process.")
     if skipped := run.metrics.read("skipped"):
-        _say(console, f"Skipped {len(skipped)} images that cannot be used; metrics.jsonl lists them. The first:")
-        _say(console, f"  {skipped[0]['name']}: {skipped[0]['reason']}")
+        say(console, f"Skipped {len(skipped)} images that cannot be used; metrics.jsonl lists them. The first:")
+        say(console, f"  {skipped[0]['name']}: {skipped[0]['reason']}")
     if not figures:
-        _say(console, 'No figures: matplotlib is not installed (pip install "mttt[plots]").')
+        say(console, 'No figures: matplotlib is not installed (pip install "mttt[plots]").')
     _next_steps(run, console)
     return 0
 
@@ -182,11 +183,6 @@ def _what_is_there(data: DataSet) -> str:
     )
 
 
-def _say(console: Console, text: str) -> None:
-    """Plain text: a path may look like markup, and a command must stay on its line."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
 def _program() -> str:
     """What to type for this program: in a virtual environment that is not active, its path."""
     return "mttt" if shutil.which("mttt") else f"{os.path.relpath(sys.executable)} -m mttt"
@@ -198,7 +194,7 @@ def _quoted(run: Run) -> str:
 
 def _next_steps(run: Run, console: Console) -> None:
     figures = ", figures/" if run.figures.exists() else ""
-    _say(console, f"The run is in {run.path}/: recipe.json, metrics.jsonl, checkpoints/, result.json{figures}")
+    say(console, f"The run is in {run.path}/: recipe.json, metrics.jsonl, checkpoints/, result.json{figures}")
     program, path = _program(), _quoted(run)
     lines = [
         (f"{program} evaluate {path}", "accuracy, and what the inner loops do"),
@@ -209,4 +205,4 @@ def _next_steps(run: Run, console: Console) -> None:
     if run.result is None or run.result["inner_losses"] is None:
         del lines[1]
     width = max(len(command) for command, _ in lines)
-    _say(console, "What next:\n" + "\n".join(f"  {command:{width}}  {about}" for command, about in lines))
+    say(console, "What next:\n" + "\n".join(f"  {command:{width}}  {about}" for command, about in lines))

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mttt.files import whole
 from mttt.report.plots import paint_inner_losses
-from mttt.runs import Record, Run, whole
+from mttt.runs import Record, Run
 
 
 def draw_figures(run: Run) -> list[Path]:

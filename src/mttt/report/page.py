@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from mttt.runs import whole
+from mttt.files import whole
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """What a run leaves on disk."""
 
 from mttt.runs.checkpoints import Checkpoints as Checkpoints
-from mttt.runs.files import whole as whole, write_json as write_json
 from mttt.runs.metrics import Metrics as Metrics, Record as Record
 from mttt.runs.run import InUse as InUse, Run as Run, RunError as RunError, versions as versions

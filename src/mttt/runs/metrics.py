@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from mttt.runs.files import write_atomically
+from mttt.files import write_text
 
 Record = dict[str, Any]
 
@@ -41,4 +41,4 @@ class Metrics:
     def rewind(self, step: int) -> None:
         """Forget what was written after `step`: a resumed run writes it again."""
         kept = [record for record in self.read() if record["step"] <= step]
-        write_atomically(self.path, "".join(json.dumps(record) + "\n" for record in kept))
+        write_text(self.path, "".join(json.dumps(record) + "\n" for record in kept))

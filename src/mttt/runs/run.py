@@ -20,8 +20,8 @@ from typing import Any
 
 import jax
 
+from mttt.files import write_json
 from mttt.runs.checkpoints import Checkpoints
-from mttt.runs.files import write_json
 from mttt.runs.metrics import Metrics
 
 FORMAT = 2

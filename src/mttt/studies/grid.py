@@ -16,10 +16,11 @@ import jax
 
 from mttt.data import DataSet, Spec, describe
 from mttt.fields import differences
+from mttt.files import write_json
 from mttt.mixers import with_inner_loop
 from mttt.outer import NotFinite, Plan
 from mttt.recipes import Recipe, encode
-from mttt.runs import InUse, Record, Run, RunError, write_json
+from mttt.runs import InUse, Record, Run, RunError
 from mttt.studies.formulas import vit
 from mttt.studies.row import Row
 from mttt.studies.scale import Scale

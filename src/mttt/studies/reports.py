@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mttt.files import write_json
 from mttt.report import Page, Picture, Section, Table, plots
-from mttt.runs import versions, write_json
+from mttt.runs import versions
 from mttt.studies.all import ALL_ROWS, STUDIES
 from mttt.studies.claims import Claim, Evidence, claims
 from mttt.studies.grid import Place
