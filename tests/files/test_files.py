@@ -10,9 +10,14 @@ from mttt.files import NotRegular, TooLarge, contents, regular, whole, write_jso
 def test_a_file_is_whole_or_not_there(tmp_path):
     path = tmp_path / "a.json"
     write_json(path, {"a": 1})
-    with pytest.raises(RuntimeError), whole(path) as place:
-        place.write_text("half")
-        raise RuntimeError
+
+    def fail():
+        with whole(path) as place:
+            place.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
     assert json.loads(path.read_text()) == {"a": 1}
     assert os.listdir(tmp_path) == ["a.json"]
 

@@ -8,7 +8,7 @@ _KEPT = "\n\t"
 
 
 def printable(text: str) -> str:
-    """The text with control characters, and characters that turn the direction of writing, as \\x1b, \\u202e and so on."""
+    """Characters that control a terminal, or turn the direction of writing, as \\x1b, \\u202e and so on."""
     return "".join(
         char
         if char in _KEPT or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
