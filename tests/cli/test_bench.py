@@ -13,6 +13,7 @@ from catalogue import DIM, HEADS, build, relative_error, tokens, ttt
 from mttt import bench
 from mttt.bench import data as data_module, layers as layers_module
 from mttt.bench.layers import Shape
+from mttt.bench.measure import without_compilation_cache
 from mttt.bench.naive import NaiveTTT
 from mttt.cli.main import main
 
@@ -77,21 +78,35 @@ def test_a_model_step_is_measured(monkeypatch, capsys):
 
 
 def test_compile_times_are_measured(monkeypatch, capsys, tmp_path):
-    from mttt.bench import compile as compile_module
+    from mttt.bench import compile as compile_module, gradients as gradients_module
     from mttt.models import Size
 
     monkeypatch.setattr(compile_module, "SMALL", Size(8, 2, 2))
     monkeypatch.setattr(compile_module, "STEPS", (1,))
     monkeypatch.setattr(compile_module, "DEPTHS", (1, 2))
-    switched = []
-    monkeypatch.setattr(jax.config, "update", lambda name, value: switched.append((name, value)))
+    monkeypatch.setattr(gradients_module, "SHAPE", Shape(1, 4, 4, 1))
+    monkeypatch.setattr(gradients_module, "CONTESTANTS", ("self-attention", "linear-attention"))
     path = tmp_path / "compile.json"
     with pytest.raises(SystemExit) as exit, jax.numpy_dtype_promotion("standard"):
         main(["bench", "compile", "--repeats", "1", "--json", str(path)])
     assert exit.value.code == 0
-    assert switched == [("jax_enable_compilation_cache", False)]
-    assert all(seconds > 0 for seconds in json.loads(path.read_text())["compile_seconds"].values())
-    assert "depth=2 T=1" in capsys.readouterr().out
+    numbers = json.loads(path.read_text())
+    assert all(seconds > 0 for seconds in numbers["model"]["compile_seconds"].values())
+    for row in numbers["layer"]["rows"]:
+        for of in (row["wall_seconds"], row["processor_seconds"]):
+            assert 0 < of["trace"] < of["gradient"] == pytest.approx(of["trace"] + of["lower"] + of["compile"])
+    out = capsys.readouterr().out
+    assert "depth=2 T=1" in out and "linear-attention" in out
+
+
+def test_what_is_measured_is_compiled_anew():
+    from jax._src import compilation_cache
+
+    before, client = jax.config.jax_enable_compilation_cache, jax.devices()[0].client
+    compilation_cache.is_cache_used(client)  # JAX has decided
+    with without_compilation_cache():
+        assert not compilation_cache.is_cache_used(client)
+    assert jax.config.jax_enable_compilation_cache == before
 
 
 def test_data_and_rows(tmp_path, monkeypatch, capsys):

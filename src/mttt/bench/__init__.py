@@ -3,6 +3,7 @@
 from mttt.bench.compile import compile_bench as compile_bench
 from mttt.bench.data import data_bench as data_bench, digits_view as digits_view, pictures_view as pictures_view
 from mttt.bench.figure import draw_lengths as draw_lengths
+from mttt.bench.gradients import gradients_bench as gradients_bench
 from mttt.bench.layers import (
     LAYERS as LAYERS,
     LENGTHS as LENGTHS,

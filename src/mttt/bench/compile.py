@@ -6,9 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import jax
-
-from mttt.bench.measure import machine
+from mttt.bench.measure import machine, without_compilation_cache
 from mttt.bench.models import Step, Workload
 from mttt.inner import FullBatch, MLPLearner
 from mttt.mixers import TTT
@@ -22,15 +20,15 @@ def compile_bench(*, repeats: int = 3, say: Callable[[str], None] = lambda words
     """Seconds from a traced ViT-Small MTTT-MLP step to its program, in interleaved rounds, without any cache."""
     names = {f"depth={depth} T={steps}": (depth, steps) for depth in DEPTHS for steps in STEPS}
     times: dict[str, list[float]] = {name: [] for name in names}
-    jax.config.update("jax_enable_compilation_cache", False)  # for the rest of this process
-    for done in range(repeats):
-        for name, (depth, steps) in names.items():
-            say(f"round {done + 1} of {repeats}: ViT-Small, {name}")
-            mixer = partial(TTT, learner=MLPLearner, batching=FullBatch(steps))
-            lowered = Step(Workload(SMALL._replace(depth=depth), 224, 16, 1, False), mixer).lower()
-            start = time.perf_counter()
-            lowered.compile()
-            times[name].append(time.perf_counter() - start)
+    with without_compilation_cache():
+        for done in range(repeats):
+            for name, (depth, steps) in names.items():
+                say(f"round {done + 1} of {repeats}: ViT-Small, {name}")
+                mixer = partial(TTT, learner=MLPLearner, batching=FullBatch(steps))
+                lowered = Step(Workload(SMALL._replace(depth=depth), 224, 16, 1, False), mixer).lower()
+                start = time.perf_counter()
+                lowered.compile()
+                times[name].append(time.perf_counter() - start)
     return {
         "compile_seconds": {name: min(seconds) for name, seconds in times.items()},
         "compile_seconds_median": {name: statistics.median(seconds) for name, seconds in times.items()},

@@ -5,12 +5,14 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.experimental.compilation_cache import compilation_cache
 
 from mttt.version import __version__
 
@@ -114,6 +116,19 @@ def interleave(
             times[name].append(seconds(run))
         progress(done + 1)
     return times
+
+
+@contextmanager
+def without_compilation_cache() -> Iterator[None]:
+    """Every program is compiled anew. JAX looks at this setting once, at its first compilation, hence the resets."""
+    before = jax.config.jax_enable_compilation_cache  # pyright: ignore[reportAttributeAccessIssue]
+    jax.config.update("jax_enable_compilation_cache", False)
+    compilation_cache.reset_cache()
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_compilation_cache", before)
+        compilation_cache.reset_cache()
 
 
 def milliseconds(times: list[float]) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from mttt import bench
 from mttt.cli.arguments import UsageError, check_file, refusing, unknown
-from mttt.cli.bench_tables import show_compile, show_data, show_layers, show_models
+from mttt.cli.bench_tables import show_compile, show_data, show_gradients, show_layers, show_models
 from mttt.cli.subcommands import take_subcommand
 from mttt.fields import FieldError
 from mttt.files import write_json
@@ -83,9 +83,7 @@ class Model:
     def check(self) -> None:
         _known("shape", self.shape, bench.MODELS)
         _known("layer", self.layer, STANDARD)
-        for name in ("shape", "layer"):
-            if not getattr(self, name):
-                raise FieldError(name, None, "name at least one")
+        _named(shape=self.shape, layer=self.layer)
         positive(repeats=self.repeats)
 
     def measure(self, console: Console) -> dict[str, Any]:
@@ -128,20 +126,32 @@ class Data:
 
 @dataclass(frozen=True)
 class Compile:
-    """Seconds to compile a training step, for two depths and two numbers of inner steps."""
+    """Seconds to compile, without any cache: the gradient of one small layer, and a training step of a ViT."""
 
+    part: tuple[str, ...] = ("layer", "model")
+    """layer (the gradient of one layer, 256 tokens of width 64), model (a step of ViT-Small with MTTT-MLP, for two
+    depths and two numbers of inner steps)"""
     repeats: int = 3
     """rounds"""
     json: Path | None = None
     """write all numbers to this file"""
 
     def check(self) -> None:
+        _known("part", self.part, ("layer", "model"))
+        _named(part=self.part)
         positive(repeats=self.repeats)
 
     def measure(self, console: Console) -> dict[str, Any]:
+        numbers: dict[str, Any] = {}
         with _saying(console) as say:
-            numbers = bench.compile_bench(repeats=self.repeats, say=say)
-        show_compile(numbers, console)
+            if "layer" in self.part:
+                numbers["layer"] = bench.gradients_bench(repeats=self.repeats, say=say)
+            if "model" in self.part:
+                numbers["model"] = bench.compile_bench(repeats=self.repeats, say=say)
+        if "layer" in numbers:
+            show_gradients(numbers["layer"], console)
+        if "model" in numbers:
+            show_compile(numbers["model"], console)
         return numbers
 
 
@@ -167,6 +177,12 @@ def _known(what: str, given: tuple[str, ...], known: Iterable[str]) -> None:
     for name in given:
         if name not in known:
             raise unknown(what, name, list(known))
+
+
+def _named(**given: tuple[str, ...]) -> None:
+    for name, names in given.items():
+        if not names:
+            raise FieldError(name, None, "name at least one")
 
 
 @contextmanager

@@ -135,3 +135,25 @@ def show_compile(numbers: dict[str, Any], console: Console) -> None:
         median = numbers["compile_seconds_median"][name]
         table.add_row(name, f"{value:.1f}", f"{median:.1f}", f"{_ratio(value / first)}×")
     console.print(table)
+
+
+def show_gradients(numbers: dict[str, Any], console: Console) -> None:
+    """Processor seconds of every stage of every layer, and how many times attention's they are."""
+    shape = numbers["shape"]
+    title = f"one layer, {shape['tokens']} × {shape['dim']}, {shape['heads']} heads: processor seconds"
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1), title_style="bold")
+    table.add_column("layer", no_wrap=True)
+    for name in ("build", "trace", "lower", "compile", "gradient", "×", "wall"):
+        table.add_column(name, justify="right")
+    base = next(row for row in numbers["rows"] if row["layer"] == "self-attention")["processor_seconds"]["gradient"]
+    for row in numbers["rows"]:
+        seconds = row["processor_seconds"]
+        stages = [f"{seconds[name]:.2f}" for name in ("build", "trace", "lower", "compile", "gradient")]
+        ratio, wall = _ratio(seconds["gradient"] / base), row["wall_seconds"]["gradient"]
+        table.add_row(row["layer"], *stages, ratio, f"{wall:.2f}")
+    console.print(table)
+    console.print(
+        "build: make the layer for the first time. gradient: trace, lower and compile jax.jit(jax.grad(…)). "
+        "×: gradient over that of self-attention. wall: the gradient in seconds of the clock.",
+        highlight=False,
+    )
