@@ -12,9 +12,11 @@ from PIL import Image
 from catalogue import DIM, HEADS, build, relative_error, tokens, ttt
 from mttt import bench
 from mttt.bench import data as data_module, layers as layers_module
+from mttt.bench.crossover import crossover
 from mttt.bench.layers import Shape
 from mttt.bench.measure import without_compilation_cache
 from mttt.bench.naive import NaiveTTT
+from mttt.cli.bench import Layers
 from mttt.cli.main import main
 
 FIELDS = ("forward_ms", "step_ms", "forward_flops", "step_flops", "temp_bytes")
@@ -32,14 +34,16 @@ def test_naive_is_the_same_function(float64, kind):
     assert relative_error(gradient(layer, x), gradient(NaiveTTT(layer), x)) < 1e-11
 
 
-def test_layers_report_what_was_promised(tmp_path, monkeypatch, capsys):
-    for name in list(bench.SHAPES):
-        monkeypatch.setitem(layers_module.SHAPES, name, Shape(1, 16, 8, 2))
+@pytest.fixture
+def small_shapes(monkeypatch):
+    monkeypatch.setitem(layers_module.SHAPES, "patches", Shape(1, 16, 8, 2))
+    monkeypatch.setattr(bench, "at_length", lambda n: (f"n={n}", Shape(1, n, 8, 2)))
+
+
+def test_the_papers_shapes_report_what_was_promised(tmp_path, small_shapes, here):
     path = tmp_path / "bench.json"
-    words = ["--shape", "patches", "--layer", "linear-attention", "mttt-mlp", "naive-mttt-mlp", "--repeats", "1"]
-    with pytest.raises(SystemExit) as exit:
-        main(["bench", "layers", *words, "--json", str(path)])
-    assert exit.value.code == 0
+    words = ["--shapes", "patches", "--layers", "linear-attention", "mttt-mlp", "naive-mttt-mlp", "--repeats", "1"]
+    out, _ = here("bench", "paper", *words, "--json", path)
     numbers = json.loads(path.read_text())
     names = [row["layer"] for row in numbers["rows"]]
     assert names == ["linear-attention", "mttt-mlp", "naive-mttt-mlp"]
@@ -51,17 +55,48 @@ def test_layers_report_what_was_promised(tmp_path, monkeypatch, capsys):
     assert mlp["fraction_of_peak"] * numbers["matmul_peak_flops"] == pytest.approx(speed)
     assert all(row["step_flops_executed"] >= row["step_flops"] > row["forward_flops"] for row in numbers["rows"])
     assert numbers["matmul_peak_flops"] > 0 and numbers["jax"] == jax.__version__
-    out = capsys.readouterr().out
     assert all(name in out for name in names)
 
 
-def test_the_figure_shows_lengths(tmp_path, monkeypatch):
-    monkeypatch.setattr(layers_module, "LENGTHS", {"n=8": Shape(1, 8, 8, 2), "n=16": Shape(1, 16, 8, 2)})
-    monkeypatch.setattr(bench, "LENGTHS", layers_module.LENGTHS)
-    path = tmp_path / "lengths.png"
-    with pytest.raises(SystemExit):
-        main(["bench", "layers", "--figure", str(path), "--layer", "linear-attention", "--repeats", "1"])
-    assert path.read_bytes().startswith(b"\x89PNG")
+def test_layers_are_compared_with_self_attention_at_several_lengths(tmp_path, small_shapes, here):
+    path, figure = tmp_path / "layers.json", tmp_path / "layers.png"
+    words = ["--layers", "self-attention", "linear-attention", "--tokens", "16", "8", "--repeats", "1"]
+    out, _ = here("bench", "layers", *words, "--json", path, "--figure", figure)
+    numbers = json.loads(path.read_text())
+    assert [row["tokens"] for row in numbers["rows"]] == [8, 8, 16, 16]
+    attention, linear = numbers["rows"][2:]
+    ratio = linear["step_median_ms"] / attention["step_median_ms"]
+    assert linear["against_self_attention"]["step_median_ms"] == ratio
+    assert set(numbers["crossover"]["linear-attention"]) == {"forward", "step", "memory"}
+    assert "costs less than self-attention" in out
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert max(map(len, out.split("step: ")[0].splitlines())) <= 80
+
+
+def test_what_does_not_fit_into_memory_is_not_run(small_shapes, here, monkeypatch):
+    monkeypatch.setattr(layers_module, "available_bytes", lambda: 1)
+    out, _ = here("bench", "layers", "--layers", "self-attention", "--tokens", "8", "--repeats", "1")
+    assert out.count("needs 0.0 GiB") == 2
+
+
+@pytest.mark.parametrize(
+    ("ratios", "n"),
+    [
+        ([(100, 0.5), (400, 0.4)], 100),
+        ([(100, 2.0), (400, 1.5)], None),
+        ([(400, 0.5), (100, 2.0)], 200),
+        ([(100, 0.5), (200, 2.0), (800, 0.5)], 400),
+        ([(100, 0.5), (200, 2.0)], None),
+        ([], None),
+    ],
+)
+def test_a_crossover_is_where_the_ratio_stays_below_one(ratios, n):
+    assert crossover(ratios) == (None if n is None else pytest.approx(n))
+
+
+def test_default_layers_and_lengths_are_those_a_user_chooses_from():
+    assert {"self-attention", "linear-attention", "mttt-linear", "mttt-mlp"} <= set(Layers().layers)
+    assert Layers().tokens == (196, 784, 3136, 12_544)
 
 
 def test_a_model_step_is_measured(monkeypatch, capsys):
@@ -85,7 +120,7 @@ def test_compile_times_are_measured(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(compile_module, "STEPS", (1,))
     monkeypatch.setattr(compile_module, "DEPTHS", (1, 2))
     monkeypatch.setattr(gradients_module, "SHAPE", Shape(1, 4, 4, 1))
-    monkeypatch.setattr(gradients_module, "CONTESTANTS", ("self-attention", "linear-attention"))
+    monkeypatch.setattr(gradients_module, "CONTESTANTS", ("self-attention",))
     path = tmp_path / "compile.json"
     with pytest.raises(SystemExit) as exit, jax.numpy_dtype_promotion("standard"):
         main(["bench", "compile", "--repeats", "1", "--json", str(path)])
@@ -96,7 +131,7 @@ def test_compile_times_are_measured(monkeypatch, capsys, tmp_path):
         for of in (row["wall_seconds"], row["processor_seconds"]):
             assert 0 < of["trace"] < of["gradient"] == pytest.approx(of["trace"] + of["lower"] + of["compile"])
     out = capsys.readouterr().out
-    assert "depth=2 T=1" in out and "linear-attention" in out
+    assert "depth=2 T=1" in out and "self-attention" in out
 
 
 def test_what_is_measured_is_compiled_anew():
@@ -131,15 +166,19 @@ def test_data_and_rows(tmp_path, monkeypatch, capsys):
     ("words", "reason"),
     [
         (["layer"], "unknown bench command 'layer'. Did you mean layers?"),
-        (["layers", "--shape", "pixel"], "unknown shape 'pixel'. Did you mean pixels?"),
-        (["layers", "--layer", "mtt-mlp"], "Did you mean mttt-mlp?"),
+        (["paper", "--shapes", "pixel"], "unknown shape 'pixel'. Did you mean pixels?"),
+        (["layers", "--layers", "mtt-mlp"], "Did you mean mttt-mlp?"),
+        (["layers", "--tokens", "0"], "--tokens 0: must"),
+        (["layers", "--tokens", "9999999999999"], "--tokens 9999999999999: must be at most 1,048,576"),
+        (["layers", "--tokens"], "--tokens is missing: name at least one"),
+        (["compile", "--parts", "layers"], "Did you mean layer?"),
         (["layers", "--repeats", "0"], "--repeats 0: must"),
-        (["layers", "--block", "0"], "--block 0: must"),
+        (["paper", "--block", "0"], "--block 0: must"),
         (["layers", "--json", "nowhere/a.json"], "no directory nowhere"),
         (["layers", "--json", "."], ". is a directory"),
-        (["model", "--layer", "self-attention"], "unknown layer 'self-attention'"),
-        (["model", "--shape"], "--shape is missing: name at least one"),
-        (["data", "--shape", "pixels"], "--shape"),
+        (["model", "--layers", "self-attention"], "unknown layer 'self-attention'"),
+        (["model", "--shapes"], "--shapes is missing: name at least one"),
+        (["data", "--shapes", "pixels"], "--shapes"),
         (["layers", "--path", "."], "--path"),
         (["data", "--workers", "-1"], "--workers -1: must be"),
         (["data", "--path", "nowhere"], "nowhere does not exist"),

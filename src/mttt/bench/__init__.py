@@ -1,13 +1,15 @@
 """Speed, memory and FLOPs, compared inside one run."""
 
 from mttt.bench.compile import compile_bench as compile_bench
+from mttt.bench.crossover import crossovers as crossovers
 from mttt.bench.data import data_bench as data_bench, digits_view as digits_view, pictures_view as pictures_view
-from mttt.bench.figure import draw_lengths as draw_lengths
+from mttt.bench.figure import draw_layers as draw_layers
 from mttt.bench.gradients import gradients_bench as gradients_bench
 from mttt.bench.layers import (
     LAYERS as LAYERS,
     LENGTHS as LENGTHS,
     SHAPES as SHAPES,
+    at_length as at_length,
     layers_bench as layers_bench,
 )
 from mttt.bench.measure import Measurements as Measurements, Timing as Timing

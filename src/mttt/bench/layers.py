@@ -1,4 +1,4 @@
-"""One layer, forward and forward + backward: MTTT against linear attention and against naive MTTT."""
+"""One layer, forward and training step (forward + backward): time, FLOPs and memory of several layers side by side."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,6 +10,7 @@ import jax
 from mttt.bench.measure import (
     Measurements,
     Timing,
+    available_bytes,
     interleave,
     milliseconds,
     peak_flops,
@@ -32,7 +33,13 @@ class Shape(NamedTuple):
 
 
 SHAPES = {"patches": Shape(8, 196, 384, 6), "pixels": Shape(1, 12_544, 192, 3)}
-LENGTHS = {f"n={n}": Shape(1, n, 192, 3) for n in (784, 3136, 12_544, 50_176)}
+LENGTHS = (196, 784, 3136, 12_544)  # 224×224 images in patches of 16, 8, 4 and 2
+
+
+def at_length(n: int) -> tuple[str, Shape]:
+    """One input of n tokens for the layers of ViT-Tiny."""
+    return f"n={n}", Shape(1, n, 192, 3)
+
 
 Make = Callable[..., Mixer]
 
@@ -62,7 +69,7 @@ NAIVE = {
     "mttt-mlp-t4": "naive-mttt-mlp-t4",
     "mttt-mlp-sgd4": "naive-mttt-mlp",
 }
-MOST_ATTENTION = 2**28  # bytes of the attention matrices: beyond, a step takes half a minute; only memory is reported
+SPARE = 1.1  # a program needs a little more than its own buffers
 
 
 class Contestant:
@@ -85,8 +92,8 @@ class Contestant:
             return out, pull(cotangent)
 
         self._forward, self._step = (forward, (arrays, x)), (step, (arrays, x, cotangent))
-        self.compiled = self._compile(*self._step)
-        self.temp_bytes = temp_bytes(self.compiled)
+        self._compiled = self._compile(*self._forward), self._compile(*self._step)
+        self.forward_temp_bytes, self.temp_bytes = map(temp_bytes, self._compiled)
 
     @staticmethod
     def _compile(function: Callable, arguments: tuple) -> Any:
@@ -99,51 +106,70 @@ class Contestant:
 
     def runs(self) -> tuple[Callable[[], Any], Callable[[], Any]]:
         """Forward and step."""
-        forward, step = self._compile(*self._forward), self.compiled
+        forward, step = self._compiled
         return lambda: forward(*self._forward[1]), lambda: step(*self._step[1])
 
 
 def layers_bench(
-    shapes: list[str],
+    shapes: dict[str, Shape],
     layers: list[str],
     *,
-    repeats: int = 7,
+    repeats: int = 5,
     block: int | None = None,
     say: Callable[[str], None] = lambda words: None,
 ) -> Measurements:
-    """Measure each layer at each shape. `block` is for the MTTT-MLP layers: tokens at a time."""
+    """Measure each layer at each shape. `block` is for the MTTT-MLP layers: tokens at a time.
+
+    What needs more memory than there is, is not run: its row has `temp_bytes` and no times.
+    """
     rows, peaks = [], []
-    for name in shapes:
-        shape = (SHAPES | LENGTHS)[name]
-        contestants: dict[str, Contestant] = {}
+    room = available_bytes()  # before the first run: what one program frees, the next one uses again
+    for name, shape in shapes.items():
+        contestants = {}
         for layer in layers:
             say(f"{name}: compiling {layer}")
-            make = LAYERS[layer]
-            if block is not None and layer.startswith("mttt-mlp"):
-                make = partial(make, adjoint=Recompute(block))
-            contestants[layer] = Contestant(make, shape)
-        runs: dict[Any, Callable[[], Any]] = {"peak": peak_run()}
-        for layer, contestant in contestants.items():
-            if layer != "self-attention" or 4 * shape.heads * shape.tokens**2 <= MOST_ATTENTION:
-                runs[layer, "forward"], runs[layer, "step"] = contestant.runs()
-        say(f"{name}: running")
-        times = interleave(runs, repeats, lambda done, name=name: say(f"{name}: round {done} of {repeats}"))
-        peaks += times["peak"]
-        for layer, contestant in contestants.items():
-            say(f"{name}: counting FLOPs of {layer}")
-            row = Timing(layer, name, shape.batch * shape.tokens, temp_bytes=contestant.temp_bytes)
-            if (layer, "step") in times:
-                row.forward_ms, row.forward_median_ms = milliseconds(times[layer, "forward"])
-                row.step_ms, row.step_median_ms = milliseconds(times[layer, "step"])
-            forward, step = contestant.flops()
-            row.forward_flops, row.step_flops, row.step_flops_executed = forward.useful, step.useful, step.executed
-            rows.append(row)
+            small = {"adjoint": Recompute(block)} if block is not None and layer.startswith("mttt-mlp") else {}
+            contestants[layer] = Contestant(partial(LAYERS[layer], **small), shape)
+        found, peak = _at_shape(name, shape, contestants, repeats, room, say)
+        rows += found
+        peaks += peak
     measurements = Measurements(rows, peak_flops(peaks), repeats, {"block": block})
     for row in rows:
         if row.step_ms and row.step_flops:
             row.fraction_of_peak = row.step_flops / (row.step_ms / 1e3) / measurements.matmul_peak_flops
-        if (base := measurements.of("linear-attention", row.shape)) is not None:
-            row.against_linear_attention = row.ratios(base)
-        if (naive := measurements.of(NAIVE.get(row.layer, ""), row.shape)) is not None:
-            row.against_naive = row.ratios(naive)
+        row.against_self_attention = measurements.ratios(row, "self-attention")
+        row.against_linear_attention = measurements.ratios(row, "linear-attention")
+        row.against_naive = measurements.ratios(row, NAIVE.get(row.layer, ""))
     return measurements
+
+
+def _at_shape(
+    name: str,
+    shape: Shape,
+    contestants: dict[str, Contestant],
+    repeats: int,
+    room: int | None,
+    say: Callable[[str], None],
+) -> tuple[list[Timing], list[float]]:
+    """All layers at one shape, in turn; and the seconds of the matmul between them."""
+    runs: dict[Any, Callable[[], Any]] = {"peak": peak_run()}
+    for layer, one in contestants.items():
+        forward, step = one.runs()
+        for which, run, needed in (("forward", forward, one.forward_temp_bytes), ("step", step, one.temp_bytes)):
+            if room is None or SPARE * needed < room:
+                runs[layer, which] = run
+    say(f"{name}: running")
+    times = interleave(runs, repeats, lambda done: say(f"{name}: round {done} of {repeats}"))
+    rows = []
+    for layer, one in contestants.items():
+        say(f"{name}: counting FLOPs of {layer}")
+        row = Timing(layer, name, shape.batch * shape.tokens, temp_bytes=one.temp_bytes)
+        row.forward_temp_bytes = one.forward_temp_bytes
+        if (layer, "forward") in times:
+            row.forward_ms, row.forward_median_ms = milliseconds(times[layer, "forward"])
+        if (layer, "step") in times:
+            row.step_ms, row.step_median_ms = milliseconds(times[layer, "step"])
+        forward, step = one.flops()
+        row.forward_flops, row.step_flops, row.step_flops_executed = forward.useful, step.useful, step.executed
+        rows.append(row)
+    return rows, times["peak"]

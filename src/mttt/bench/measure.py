@@ -6,8 +6,9 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -22,7 +23,8 @@ class Timing:
     """One contestant at one shape. Milliseconds are the best of all rounds; medians have their own fields.
 
     FLOPs are useful ones: recomputation is a means, not work. `step_flops_executed` has it too (`mttt.count`).
-    `temp_bytes` is what XLA's buffers for the step need at once, besides inputs and outputs.
+    `temp_bytes` is what XLA's buffers for the step need at once, besides inputs and outputs. What did not run has no
+    times.
     """
 
     layer: str
@@ -36,6 +38,8 @@ class Timing:
     step_flops: int | None = None
     step_flops_executed: int | None = None
     temp_bytes: int | None = None
+    forward_temp_bytes: int | None = None
+    against_self_attention: dict[str, float] | None = None
     against_linear_attention: dict[str, float] | None = None
     against_naive: dict[str, float] | None = None
     fraction_of_peak: float | None = None
@@ -51,6 +55,7 @@ class Timing:
             "step_flops",
             "step_flops_executed",
             "temp_bytes",
+            "forward_temp_bytes",
         )
         pairs = {name: (getattr(self, name), getattr(other, name)) for name in names}
         return {name: a / b for name, (a, b) in pairs.items() if a is not None and b}
@@ -68,6 +73,11 @@ class Measurements:
     def of(self, layer: str, shape: str) -> Timing | None:
         """What a contestant took."""
         return next((row for row in self.rows if (row.layer, row.shape) == (layer, shape)), None)
+
+    def ratios(self, row: Timing, layer: str) -> dict[str, float] | None:
+        """A row over that of another layer at the same shape, if it took part."""
+        base = self.of(layer, row.shape)
+        return None if base is None else row.ratios(base)
 
     def json(self) -> dict[str, Any]:
         """Everything, for programs."""
@@ -95,6 +105,22 @@ def machine() -> dict[str, Any]:
 def temp_bytes(compiled: Any) -> int:
     """Bytes of temporary buffers."""
     return compiled.memory_analysis().temp_size_in_bytes
+
+
+def available_bytes() -> int | None:
+    """Memory that a program may still take, or None where the system does not say."""
+    stats = jax.devices()[0].memory_stats()  # of an accelerator
+    if stats and "bytes_limit" in stats:
+        return stats["bytes_limit"] - stats.get("bytes_in_use", 0)
+    found = []
+    with suppress(OSError, StopIteration):
+        line = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable"))
+        found.append(1024 * int(line.split()[1]))
+    with suppress(OSError, ValueError):  # ValueError: "max", that is no limit
+        group = Path("/sys/fs/cgroup")
+        limit, used = (int((group / name).read_text()) for name in ("memory.max", "memory.current"))
+        found.append(limit - used)
+    return min(found, default=None)
 
 
 def seconds(run: Callable[[], Any]) -> float:

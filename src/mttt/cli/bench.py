@@ -11,7 +11,7 @@ from rich.console import Console
 
 from mttt import bench
 from mttt.cli.arguments import UsageError, check_file, refusing, unknown
-from mttt.cli.bench_tables import show_compile, show_data, show_gradients, show_layers, show_models
+from mttt.cli.bench_tables import show_compile, show_data, show_gradients, show_layers, show_models, show_paper
 from mttt.cli.subcommands import take_subcommand
 from mttt.fields import FieldError
 from mttt.files import write_json
@@ -19,50 +19,79 @@ from mttt.recipes.check import not_negative, positive
 
 ABOUT = "Measure speed, memory and FLOPs. Contestants take turns, so that ratios mean something on a busy machine."
 BATCH = 32  # of bench data
-SWEEP = ("linear-attention", "mttt-linear", "mttt-mlp", "mttt-mlp-sgd4", "naive-mttt-mlp", "self-attention")
+LAYERS = ("self-attention", "linear-attention", "mttt-linear", "mttt-mlp", "mttt-mlp-sgd4")
 STANDARD = tuple(name for name in bench.LAYERS if name != "self-attention")
+MOST_TOKENS = 2**20  # more would take hours
 
 
 @dataclass(frozen=True)
 class Layers:
-    """One layer, forward and forward + backward: time, FLOPs, memory."""
+    """Self-attention and MTTT at several input lengths: time, memory, and from which length on each costs less."""
 
-    shape: tuple[str, ...] = ()
-    """patches (8×196×384, 6 heads), pixels (1×12544×192, 3 heads), lengths (784 to 50176 tokens); the first two unless
-    told"""
-    layer: tuple[str, ...] = ()
-    """which layers take part; by default those that the question is about"""
+    layers: tuple[str, ...] = LAYERS
+    """which layers take part; ratios are to self-attention"""
+    tokens: tuple[int, ...] = bench.LENGTHS
+    """numbers of tokens n of one input (width 192, 3 heads: a layer of ViT-Tiny)"""
+    repeats: int = 5
+    """rounds; the table has their medians"""
+    json: Path | None = None
+    """write all numbers to this file"""
+    figure: Path | None = None
+    """draw time and memory against n into this PNG file"""
+
+    def check(self) -> None:
+        _known("layer", self.layers, bench.LAYERS)
+        _named(layers=self.layers, tokens=self.tokens)
+        positive(repeats=self.repeats)
+        for n in self.tokens:
+            positive(tokens=n)
+            if n > MOST_TOKENS:
+                raise FieldError("tokens", n, f"must be at most {MOST_TOKENS:,}")
+        if self.figure is not None:
+            check_file(self.figure)
+            if find_spec("matplotlib") is None:
+                raise UsageError("--figure needs matplotlib: pip install matplotlib")
+
+    def measure(self, console: Console) -> dict[str, Any]:
+        shapes = dict(map(bench.at_length, sorted(set(self.tokens))))
+        with _saying(console) as say:
+            found = bench.layers_bench(shapes, list(dict.fromkeys(self.layers)), repeats=self.repeats, say=say)
+        if "self-attention" in self.layers:
+            found.extra["crossover"] = bench.crossovers(found)
+        show_layers(found, console)
+        if self.figure is not None:
+            bench.draw_layers(found, self.figure)
+            console.print(f"Figure: {self.figure}", highlight=False, soft_wrap=True)
+        return found.json()
+
+
+@dataclass(frozen=True)
+class Paper:
+    """MTTT against linear attention and a naive implementation, at the paper's two shapes: time, FLOPs, memory."""
+
+    shapes: tuple[str, ...] = tuple(bench.SHAPES)
+    """patches (8×196×384, 6 heads), pixels (1×12544×192, 3 heads)"""
+    layers: tuple[str, ...] = STANDARD
+    """which layers take part"""
     repeats: int = 7
     """rounds"""
     block: int | None = None
     """tokens at a time for MTTT-MLP; by default 8√n"""
     json: Path | None = None
     """write all numbers to this file"""
-    figure: Path | None = None
-    """draw time and memory against n into this PNG file (measures shape lengths)"""
 
     def check(self) -> None:
-        _known("shape", self.shape, [*bench.SHAPES, "lengths"])
-        _known("layer", self.layer, bench.LAYERS)
+        _known("shape", self.shapes, bench.SHAPES)
+        _known("layer", self.layers, bench.LAYERS)
+        _named(shapes=self.shapes, layers=self.layers)
         positive(repeats=self.repeats, block=1 if self.block is None else self.block)
-        if self.figure is not None:
-            check_file(self.figure)
-            if find_spec("matplotlib") is None:
-                raise UsageError('--figure needs matplotlib: pip install "mttt[plots]"')
 
     def measure(self, console: Console) -> dict[str, Any]:
-        names = list(self.shape) or ([] if self.figure else list(bench.SHAPES))
-        if self.figure is not None and "lengths" not in names:
-            names.append("lengths")
-        layers = list(dict.fromkeys(self.layer) or (SWEEP if names == ["lengths"] else STANDARD))
-        shapes = [shape for name in dict.fromkeys(names) for shape in (bench.LENGTHS if name == "lengths" else [name])]
+        shapes = {name: bench.SHAPES[name] for name in self.shapes}
+        layers = list(dict.fromkeys(self.layers))
         with _saying(console) as say:
             found = bench.layers_bench(shapes, layers, repeats=self.repeats, block=self.block, say=say)
-        show_layers(found, shapes, console)
-        if self.figure is not None:
-            lengths = [row for row in found.rows if row.shape in bench.LENGTHS]
-            bench.draw_lengths(bench.Measurements(lengths, found.matmul_peak_flops, found.repeats), self.figure)
-            console.print(f"Picture: {self.figure}", highlight=False, soft_wrap=True)
+        show_paper(found, list(shapes), console)
         return found.json()
 
 
@@ -70,10 +99,10 @@ class Layers:
 class Model:
     """A whole training step of a ViT: time, memory."""
 
-    shape: tuple[str, ...] = ("raw",)
+    shapes: tuple[str, ...] = ("raw",)
     """patches (ViT-Small, 8 images of 224×224), pixels (ViT-Tiny, 112×112 raw pixels), raw (ViT-Tiny, 224×224 raw
     pixels, 50176 tokens)"""
-    layer: tuple[str, ...] = ("mttt-mlp-sgd4",)
+    layers: tuple[str, ...] = ("mttt-mlp-sgd4",)
     """which layers take part"""
     repeats: int = 3
     """rounds"""
@@ -81,13 +110,13 @@ class Model:
     """write all numbers to this file"""
 
     def check(self) -> None:
-        _known("shape", self.shape, bench.MODELS)
-        _known("layer", self.layer, STANDARD)
-        _named(shape=self.shape, layer=self.layer)
+        _known("shape", self.shapes, bench.MODELS)
+        _known("layer", self.layers, STANDARD)
+        _named(shapes=self.shapes, layers=self.layers)
         positive(repeats=self.repeats)
 
     def measure(self, console: Console) -> dict[str, Any]:
-        shapes, layers = list(dict.fromkeys(self.shape)), list(dict.fromkeys(self.layer))
+        shapes, layers = list(dict.fromkeys(self.shapes)), list(dict.fromkeys(self.layers))
         with _saying(console) as say:
             found = bench.models_bench(shapes, layers, repeats=self.repeats, say=say)
         show_models(found, shapes, console)
@@ -128,7 +157,7 @@ class Data:
 class Compile:
     """Seconds to compile, without any cache: the gradient of one small layer, and a training step of a ViT."""
 
-    part: tuple[str, ...] = ("layer", "model")
+    parts: tuple[str, ...] = ("layer", "model")
     """layer (the gradient of one layer, 256 tokens of width 64), model (a step of ViT-Small with MTTT-MLP, for two
     depths and two numbers of inner steps)"""
     repeats: int = 3
@@ -137,16 +166,16 @@ class Compile:
     """write all numbers to this file"""
 
     def check(self) -> None:
-        _known("part", self.part, ("layer", "model"))
-        _named(part=self.part)
+        _known("part", self.parts, ("layer", "model"))
+        _named(parts=self.parts)
         positive(repeats=self.repeats)
 
     def measure(self, console: Console) -> dict[str, Any]:
         numbers: dict[str, Any] = {}
         with _saying(console) as say:
-            if "layer" in self.part:
+            if "layer" in self.parts:
                 numbers["layer"] = bench.gradients_bench(repeats=self.repeats, say=say)
-            if "model" in self.part:
+            if "model" in self.parts:
                 numbers["model"] = bench.compile_bench(repeats=self.repeats, say=say)
         if "layer" in numbers:
             show_gradients(numbers["layer"], console)
@@ -155,7 +184,7 @@ class Compile:
         return numbers
 
 
-KINDS = {"layers": Layers, "model": Model, "data": Data, "compile": Compile}
+KINDS = {"layers": Layers, "paper": Paper, "model": Model, "data": Data, "compile": Compile}
 
 
 def main(words: list[str], console: Console) -> int:
@@ -179,7 +208,7 @@ def _known(what: str, given: tuple[str, ...], known: Iterable[str]) -> None:
             raise unknown(what, name, list(known))
 
 
-def _named(**given: tuple[str, ...]) -> None:
+def _named(**given: tuple[Any, ...]) -> None:
     for name, names in given.items():
         if not names:
             raise FieldError(name, None, "name at least one")

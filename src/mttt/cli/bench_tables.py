@@ -72,13 +72,71 @@ def _ratio_table(found: bench.Measurements, shape: str) -> Table | None:
     return table
 
 
-def show_layers(found: bench.Measurements, shapes: list[str], console: Console) -> None:
+def show_paper(found: bench.Measurements, shapes: list[str], console: Console) -> None:
     """Numbers and ratios of every shape."""
     for shape in shapes:
         console.print(_layer_table(found, shape))
         if (ratios := _ratio_table(found, shape)) is not None:
             console.print(ratios)
     _peak(found, console)
+
+
+COSTS = {
+    "forward\nms": ("forward_median_ms", "forward_temp_bytes", 1.0),
+    "step\nms": ("step_median_ms", "temp_bytes", 1.0),
+    "memory\nMiB": ("temp_bytes", "temp_bytes", 2.0**20),
+}
+
+
+def show_layers(found: bench.Measurements, console: Console) -> None:
+    """All lengths in one table, each cost beside its ratio to self-attention; then where the ratios fall below 1."""
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    table.add_column("n", justify="right", no_wrap=True)
+    table.add_column("layer", no_wrap=True)
+    for name in COSTS:
+        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("×", justify="right", no_wrap=True)
+    last = None
+    for row in found.rows:
+        if last not in (None, row.shape):
+            table.add_row()
+        cells = []
+        for field, needs, unit in COSTS.values():
+            value, ratio = getattr(row, field), (row.against_self_attention or {}).get(field)
+            cells += [f"needs {getattr(row, needs) / 2**30:.1f} GiB" if value is None else _number(value / unit)]
+            cells += ["" if ratio is None else _ratio(ratio)]
+        table.add_row(f"{row.tokens:,}" if row.shape != last else "", row.layer, *cells)
+        last = row.shape
+    console.print(table)
+    _note(
+        "step: forward and backward. memory: temporary buffers of the step. ×: the number over that of self-attention "
+        f"at the same n. Medians of {found.repeats} interleaved rounds; one input, width 192, 3 heads, float32.",
+        console,
+    )
+    if "crossover" in found.extra:
+        _show_crossovers(found.extra["crossover"], {row.tokens for row in found.rows}, console)
+
+
+def _show_crossovers(found: dict[str, dict[str, float | None]], lengths: set[int], console: Console) -> None:
+    console.print("\nNumber of tokens from which a layer costs less than self-attention", style="bold", highlight=False)
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    table.add_column("layer", no_wrap=True)
+    for name in ("forward", "step", "memory"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for layer, costs in found.items():
+        table.add_row(layer, *(_from(n, lengths) for n in costs.values()))
+    console.print(table)
+
+
+def _from(n: float | None, lengths: set[int]) -> str:
+    """Between measured lengths to two digits; beyond them only a bound is known."""
+    if n is None:
+        return f"> {max(lengths):,}"
+    return f"≤ {min(lengths):,}" if n <= min(lengths) else f"{float(f'{n:.2g}'):,.0f}"
+
+
+def _note(words: str, console: Console) -> None:
+    console.print(words, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def show_models(found: bench.Measurements, shapes: list[str], console: Console) -> None:
@@ -152,8 +210,8 @@ def show_gradients(numbers: dict[str, Any], console: Console) -> None:
         ratio, wall = _ratio(seconds["gradient"] / base), row["wall_seconds"]["gradient"]
         table.add_row(row["layer"], *stages, ratio, f"{wall:.2f}")
     console.print(table)
-    console.print(
+    _note(
         "build: make the layer for the first time. gradient: trace, lower and compile jax.jit(jax.grad(…)). "
         "×: gradient over that of self-attention. wall: the gradient in seconds of the clock.",
-        highlight=False,
+        console,
     )
