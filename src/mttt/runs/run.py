@@ -23,6 +23,7 @@ import jax
 from mttt.files import write_json
 from mttt.runs.checkpoints import Checkpoints
 from mttt.runs.metrics import Metrics
+from mttt.version import __version__
 
 FORMAT = 2
 """of a run; runs of mttt 0.1 have no number"""
@@ -38,8 +39,8 @@ class InUse(RunError):
 
 def versions() -> dict[str, str]:
     """What decides the numbers besides the recipe."""
-    packages = ("mttt", "jax", "jaxlib", "equinox", "optax", "grain", "numpy")
-    return {"python": platform.python_version()} | {name: version(name) for name in packages}
+    packages = ("jax", "jaxlib", "equinox", "optax", "grain", "numpy")
+    return {"python": platform.python_version(), "mttt": __version__} | {name: version(name) for name in packages}
 
 
 def machine() -> str:
