@@ -61,12 +61,12 @@ SCALES = {
         "small",
         "Fashion-MNIST, 4 × 4 patches (n = 49) and 16 × 16 raw pixels (n = 256); two blocks, width 64, 2 heads "
         "(Small from pixels: width 128, 4 heads); batches of 32, half an epoch (960 steps), peak rate 1e-3",
-        "All rows have one recipe, and none has a choice of its own. Peak rate, decay, clipping and the inner rate η = "
-        "1 are the paper's. What minutes on two cores ask for is not: data, width, depth, batches, the number of "
-        "steps, warm-up over a tenth of them, no augmentation, a linear head and, from pixels, Xavier's embedding. The "
-        "head was chosen after seven runs with self-attention from patches on these test images, the embedding after "
-        "two runs with MTTT-MLP on the digits; both may favour the layer that they were tried with. So few steps show "
-        "how soon a layer learns; where a long training ends is another question.",
+        "All rows have the same recipe; nothing was tuned for a single row. Peak rate, decay, clipping and the inner "
+        "rate η = 1 are the paper's. The rest was chosen so that a run takes minutes on two cores: data, width, depth, "
+        "batch size, number of steps, warm-up over a tenth of them, no augmentation, a linear head and, from pixels, "
+        "Xavier's embedding. The head was chosen after seven runs with self-attention from patches on these test "
+        "images, the embedding after two runs with MTTT-MLP on the digits; both may favour the layer that they were "
+        "tried with. So few steps show how fast a layer learns, not where a long training ends.",
         {
             "patches": _SMALL,
             "pixels": replace(
