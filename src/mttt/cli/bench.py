@@ -17,7 +17,7 @@ from mttt.fields import FieldError
 from mttt.files import write_json
 from mttt.recipes.check import not_negative, positive
 
-ABOUT = "Measure speed, memory and FLOPs. Contestants take turns, so that ratios mean something on a busy machine."
+ABOUT = "Measure speed, memory and FLOPs. What is compared runs in turn, so that ratios hold on a busy machine, too."
 BATCH = 32  # of bench data
 LAYERS = ("self-attention", "linear-attention", "mttt-linear", "mttt-mlp", "mttt-mlp-sgd4")
 STANDARD = tuple(name for name in bench.LAYERS if name != "self-attention")
@@ -29,7 +29,8 @@ class Layers:
     """Self-attention and MTTT at several input lengths: time, memory, and from which length on each costs less."""
 
     layers: tuple[str, ...] = LAYERS
-    """which layers take part; ratios are to self-attention"""
+    """which layers to compare (there are also mttt-mlp-t4, naive-mttt-linear, naive-mttt-mlp and naive-mttt-mlp-t4);
+    ratios are to self-attention"""
     tokens: tuple[int, ...] = bench.LENGTHS
     """numbers of tokens n of one input (width 192, 3 heads: a layer of ViT-Tiny)"""
     repeats: int = 5

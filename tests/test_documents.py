@@ -1,0 +1,71 @@
+"""Links of the texts lead somewhere, and tables of measurements agree with the files that they name."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from mttt import bench
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "results").rglob("*.md")]
+PERFORMANCE = (ROOT / "docs" / "performance.md").read_text()
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub makes of the headings."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if link.startswith("http"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def rows(first: str, *, width: int) -> list[list[str]]:
+    """Lines of tables of the page about performance that begin with a word and have this many cells."""
+    lines = [line.strip("|\n").split("|") for line in PERFORMANCE.splitlines() if line.startswith("| ")]
+    return [
+        [cell.strip() for cell in line] for line in lines if len(line) == width and re.match(first, line[0].strip())
+    ]
+
+
+def number(cell: str) -> float:
+    return float(cell.replace(",", "").rstrip("%"))
+
+
+def test_costs_against_self_attention_are_those_of_the_file():
+    measured = json.loads((ROOT / "results" / "speed" / "layers.json").read_text())
+    written = rows(r"\d", width=8)
+    assert len(written) == len(measured["rows"])
+    for line, row in zip(written, measured["rows"], strict=True):
+        assert (number(line[0]), line[1]) == (row["tokens"], row["layer"])
+        values = (row["forward_median_ms"], row["step_median_ms"], row["temp_bytes"] / 2**20)
+        for cell, value in zip(line[2::2], values, strict=True):
+            assert number(cell) == pytest.approx(value, abs=0.5 if value >= 100 else 0.051)
+    assert {row["layer"] for row in measured["rows"]} <= set(bench.LAYERS)
+
+
+def test_the_papers_shapes_are_those_of_the_file():
+    measured = json.loads((ROOT / "results" / "speed" / "paper.json").read_text())
+    written = rows(r"(?!layer)[a-z]", width=9)
+    assert [line[0] for line in written] == [row["layer"] for row in measured["rows"]]
+    for line, row in zip(written, measured["rows"], strict=True):
+        assert number(line[2]) == pytest.approx(row["step_ms"], abs=0.051)
+        assert number(line[5]) == pytest.approx(row["temp_bytes"] / 2**20, abs=0.051)
+
+
+def test_compile_times_are_those_of_the_file():
+    measured = json.loads((ROOT / "results" / "speed" / "compile.json").read_text())
+    written = rows(r"(?!layer)[a-z]{2}", width=8)
+    assert [line[0] for line in written] == [row["layer"] for row in measured["layer"]["rows"]]
+    for line, row in zip(written, measured["layer"]["rows"], strict=True):
+        assert number(line[5]) == pytest.approx(row["processor_seconds"]["gradient"], abs=0.006)
