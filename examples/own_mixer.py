@@ -2,7 +2,7 @@
 
     python examples/own_mixer.py
 
-A mixer is a module (n, d) → (n, d). This one averages over all tokens, the least that can be called mixing.
+A mixer is a module (n, d) → (n, d). This one averages over all tokens, the simplest way to mix them.
 """
 
 from functools import partial
