@@ -12,7 +12,8 @@ from PIL import Image
 from mttt.data.errors import BadExample
 from mttt.data.pictures import load_picture, picture
 from mttt.data.pictures.augment import CentreCrop, InceptionCrop, Resize, ResizeShortSide, apply
-from mttt.data.pictures.picture import open_picture, upright
+from mttt.data.pictures.picture import open_picture, read_picture
+from mttt.data.pictures.upright import upright
 
 FIT = (ResizeShortSide(4), CentreCrop(4))
 
@@ -148,7 +149,7 @@ def test_one_bit():
 def test_an_animation_is_its_first_frame(tmp_path):
     frames = [Image.new("RGB", (4, 4), color) for color in ("red", "blue")]
     frames[0].save(tmp_path / "moving.gif", save_all=True, append_images=frames[1:])
-    image = open_picture(tmp_path / "moving.gif", "moving.gif")
+    image = open_picture(read_picture(tmp_path / "moving.gif", "moving.gif"), "moving.gif")
     assert (pixels(image) == [255, 0, 0]).all()  # and the file is closed: an open one would be a warning
 
 
