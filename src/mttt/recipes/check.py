@@ -19,7 +19,7 @@ def not_negative(**values: float | int) -> None:
             raise FieldError(name, value, "must be a finite number, 0 or more")
 
 
-def at_most(limit: float, **values: float | int) -> None:
+def at_most(limit: float | int, **values: float | int) -> None:
     """No value is above the limit: larger ones are typing errors, and would fill the memory or take for ever."""
     for name, value in values.items():
         if value > limit:

@@ -69,13 +69,13 @@ def _margin(side: int) -> int:
 
 def _there(path: str, what: str, where: str = "") -> Path:
     if not path:
-        raise FieldError("data.path", path, f"it should be {what}. {where}".rstrip())
+        raise FieldError("data.path", path, ". ".join(filter(None, (what, where))))
     if not (found := Path(path).expanduser()).exists():
         reason = (
             f"there is no such file or folder. It should be {what}; a relative path is relative to where the run was "
-            f"started. {where}"
+            f"started"
         )
-        raise FieldError("data.path", path, reason.rstrip())
+        raise FieldError("data.path", path, ". ".join(filter(None, (reason, where))))
     return found
 
 
@@ -125,7 +125,7 @@ class IdxRecipe:
         found = find_fashion_mnist() if not self.path else _there(self.path, what)
         if found is None:
             hint = f"An installed Fashion-MNIST is found without a path. {idx.WHERE}"
-            raise FieldError("data.path", self.path, f"it should be {what}. {hint}")
+            raise FieldError("data.path", self.path, f"{what}. {hint}")
         return _data_set(_hold_out(load_idx(found), self.holdout), self.augment, size=self.size)
 
 

@@ -52,8 +52,8 @@ def detect(path: Path) -> str:
     kind = _kind_of_folder(path) if path.is_dir() else _kind_of_file(path)
     if kind is None:
         raise BadData(
-            f"{path} is not a data set of a known kind: no class folders, no IDX files (train-images-idx3-ubyte), no CIFAR "
-            f"binaries (data_batch_1.bin, train.bin) or archive of them, no .parquet, no {TRAIN}, no .tar shards"
+            f"{path} is not a data set of a known kind: no class folders, no IDX files (train-images-idx3-ubyte), no "
+            f"CIFAR binaries (data_batch_1.bin, train.bin) or archive of them, no .parquet, no {TRAIN}, no .tar shards"
         )
     return kind
 
