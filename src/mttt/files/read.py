@@ -2,8 +2,8 @@
 
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -22,7 +22,7 @@ class TooLarge(OSError):
     """A file that is larger than any that could be meant."""
 
 
-def regular(path: Path) -> BinaryIO:
+def regular(path: Path) -> BufferedReader:
     """The file, opened for reading; a link to one is followed. What is no regular file is refused, never waited for."""
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

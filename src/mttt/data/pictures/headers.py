@@ -34,7 +34,7 @@ class Strange(NamedTuple):
 
 
 @runtime_checkable
-class Stream(Protocol):
+class Readable(Protocol):
     """A file, or what is unpacked from one."""
 
     def seek(self, offset: int, /) -> int: ...
@@ -46,7 +46,7 @@ def is_packed(head: bytes) -> bool:
     return head.startswith(_PACKED)
 
 
-def read_headers(file: Stream, name: str, start: int, size: int) -> Iterator[Member | Strange]:
+def read_headers(file: Readable, name: str, start: int, size: int) -> Iterator[Member | Strange]:
     """What is in the tar file of `size` bytes that lies in `file` from `start`. BadData if it is cut off or broken."""
 
     def broken(place: int) -> BadData:

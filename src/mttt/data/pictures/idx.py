@@ -130,7 +130,7 @@ def _read(path: Path, dimensions: int) -> np.ndarray:
 
 def _fill(data: UInt8[np.ndarray, " n"], file: io.BufferedIOBase) -> int:
     """Read as much as there is room for; how much there was. However little is packed, no more is unpacked."""
-    view, there = memoryview(data), 0
+    view, there = data.data, 0
     while there < len(data) and (read := file.readinto(view[there : there + 2**24])):
         there += read
     return there

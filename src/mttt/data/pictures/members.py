@@ -81,7 +81,7 @@ def list_members(path: Path, *, nested: bool = False) -> Index:
     return index
 
 
-def _listed(file: io.FileIO, tar: Member, where: str, prefix: str, index: Index) -> list[Member]:
+def _listed(file: io.RawIOBase, tar: Member, where: str, prefix: str, index: Index) -> list[Member]:
     """Files of the tar file that lies there; what else is in it is noted."""
     members = []
     for entry in read_headers(file, where, tar.offset, tar.size):
