@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from mttt.data.errors import BadExample
-from mttt.data.pictures import picture, upright as module
+from mttt.data.pictures import load_picture, picture, upright as module
 from mttt.data.pictures.augment import CentreCrop, InceptionCrop, Resize, ResizeShortSide, apply
 from mttt.data.pictures.picture import open_picture
 from mttt.data.pictures.upright import upright
@@ -122,3 +122,13 @@ def test_a_file_that_may_not_be_read_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(BadExample, match=r"a.png: cannot be read: Permission denied"):
         picture.read_picture(tmp_path / "a.png", "a.png")
+
+
+def test_a_picture_is_the_same_by_its_path_as_in_a_data_set(tmp_path):
+    """Pillow forgets to turn 16 bits of a TIFF that it maps into memory."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    file = stored(of_mode("I;16"), "TIFF", exif=exif)
+    (tmp_path / "a.tif").write_bytes(file.getvalue())
+    expected = apply((), open_picture(file, "a"), np.random.default_rng(0), shape=(17, 23, 1), name="a")
+    np.testing.assert_array_equal(load_picture(tmp_path / "a.tif", (), (17, 23, 1)), expected)
