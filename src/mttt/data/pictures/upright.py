@@ -11,7 +11,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 
 from mttt.data.pictures.picture import Unusable, check_size, decode
 
-_STRIP = 2**22  # pixels
+_STRIP = 2**20  # pixels; a strip may take twenty bytes for each
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
