@@ -15,12 +15,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from mttt.cli.arguments import UsageError, check_file, refusing
+from mttt.cli.say import one_line, say
 from mttt.cli.subcommands import take_subcommand
 from mttt.data.pictures import find_data
 from mttt.data.pictures.contact import contact_sheet
-from mttt.data.pictures.inspect import Inspection, Progress as Say, inspect
+from mttt.data.pictures.inspect import Inspection, Progress as Tell, inspect
+from mttt.data.pictures.sheet import sheet_file, write_sheet
 from mttt.data.pictures.splits import Found
-from mttt.files import whole, write_json
+from mttt.data.plural import counted
+from mttt.files import write_json
 
 NAMES = {
     "folder": "class folders",
@@ -32,7 +35,6 @@ NAMES = {
     "webdataset": "WebDataset shards",
     "digits": "the digits that ship with mttt",
 }
-SHEET = Path("contact-sheet.png")
 _CLASSES, _LINES = 20, 20  # more than this are not printed; --json has them all
 
 
@@ -41,13 +43,13 @@ class Inspect:
     """Look at a data set: what it is, classes, counts, sizes, problems; and draw a sheet with some of its pictures."""
 
     path: tyro.conf.Positional[Path]
-    """folder, file or archive; or digits, or fashion-mnist where Debian's package has put it"""
+    """folder, file or archive; or digits, or fashion-mnist where Debian's package is installed"""
     check: int | Literal["all"] = 2000
     """how many images to decode, evenly spread; all of them may take long"""
     json: Path | None = None
     """write everything found to this file"""
     figure: Path | None = None
-    """write the sheet of pictures to this file, over what is there; contact-sheet.png unless told, if there is none"""
+    """write the sheet of pictures to this file, over what is there; by default contact-sheet-NAME.png, by the data"""
 
 
 def main(words: list[str], console: Console) -> int:
@@ -62,13 +64,13 @@ def _inspect(arguments: Inspect, console: Console) -> int:
     with refusing(), console.status("reading"):
         found = find_data(arguments.path)
     check = None if arguments.check == "all" else arguments.check
-    with _progress(console) as say:
-        seen = inspect(found, str(arguments.path), check=check, progress=say)
+    with _progress(console) as progress:
+        seen = inspect(found, str(arguments.path), check=check, progress=progress)
     _print(seen, console)
     _draw(arguments, found, console)
     if arguments.json is not None:
         write_json(arguments.json, seen.json())
-        _say(console, f"Everything found: {arguments.json}")
+        say(console, one_line(f"Report: {arguments.json}"))
     return 0
 
 
@@ -84,43 +86,33 @@ def _check(arguments: Inspect) -> None:
 
 
 def _draw(arguments: Inspect, found: Found, console: Console) -> None:
-    path = arguments.figure or SHEET
-    if arguments.figure is None and path.exists():
-        return _say(console, f"No sheet of pictures: {path} exists already; name a file with --figure")
+    path = arguments.figure or sheet_file(arguments.path, Path())
     if not os.access(path.parent, os.W_OK):
-        return _say(console, "No sheet of pictures: this directory cannot be written to; name a file with --figure")
-    with whole(path) as beside:
-        contact_sheet(found, str(arguments.path)).save(beside, format="PNG")
-    return _say(console, f"Pictures: {path}")
+        return say(console, "No contact sheet: this directory cannot be written to; name a file with --figure")
+    write_sheet(contact_sheet(found, str(arguments.path)), path, arguments.path)
+    return say(console, one_line(f"Contact sheet: {path}"))
 
 
 @contextmanager
-def _progress(console: Console) -> Iterator[Say]:
+def _progress(console: Console) -> Iterator[Tell]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("starting")
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
 
 
-def _say(console: Console, words: str) -> None:
-    console.print(words, highlight=False, soft_wrap=True, markup=False)
-
-
 def _print(seen: Inspection, console: Console) -> None:
     shape = "" if seen.native_shape is None else f", all {'×'.join(map(str, seen.native_shape))}"
-    _say(console, f"{seen.where}: {NAMES[seen.kind]}, {len(seen.classes)} classes, {seen.images} images{shape}\n")
-    console.print(_classes(seen))
-    left_out = seen.images - seen.checked
+    classes, images = counted(len(seen.classes), "class", "classes"), counted(seen.images, "image")
+    say(console, one_line(f"{seen.where}: {NAMES[seen.kind]}, {classes}, {images}{shape}"))
     console.print()
-    _say(
-        console,
-        "Checked all images"
-        if not left_out
-        else f"Checked {seen.checked} of {seen.images} images, evenly spread (--check all checks all)",
-    )
+    console.print(_classes(seen))
+    console.print()
+    some = f"Checked {seen.checked} of {images}, evenly spread (--check all checks all)"
+    say(console, "Checked all images" if seen.checked == seen.images else some)
     table = Table(box=None, padding=(0, 2, 0, 2), show_header=False)
     for name, value in _facts(seen):
-        table.add_row(name, escape(value))
+        table.add_row(name, escape(one_line(value)))
     console.print(table)
     _findings(seen, console)
 
@@ -135,7 +127,7 @@ def _classes(seen: Inspection) -> Table:
 
     def add(labels: list[int]) -> None:
         for label in labels:
-            table.add_row(escape(seen.classes[label]), *(f"{column[label]:,}" for column in columns))
+            table.add_row(escape(one_line(seen.classes[label])), *(f"{column[label]:,}" for column in columns))
 
     if len(seen.classes) <= _CLASSES:
         add(list(range(len(seen.classes))))
@@ -144,7 +136,7 @@ def _classes(seen: Inspection) -> Table:
         add(order[:5])
         table.add_row(f"… {len(order) - 10} more", *("…" for _ in columns))
         add(order[-5:])
-    table.add_row("together", *(f"{sum(column):,}" for column in columns), style="bold")
+    table.add_row("total", *(f"{sum(column):,}" for column in columns), style="bold")
     return table
 
 
@@ -158,7 +150,7 @@ def _facts(seen: Inspection) -> Iterator[tuple[str, str]]:
     yield "mode", ", ".join(f"{name} {number}" for name, number in seen.modes.items())
     yield "format", ", ".join(f"{name} {number}" for name, number in seen.formats.items())
     if seen.rotated:
-        yield "EXIF", f"{seen.rotated} stored turned (they are used upright)"
+        yield "EXIF", f"{counted(seen.rotated, 'image')} stored turned (used upright)"
 
 
 def _findings(seen: Inspection, console: Console) -> None:
@@ -167,9 +159,9 @@ def _findings(seen: Inspection, console: Console) -> None:
         "training and evaluation images with the same bytes" if len(seen.counts) > 1 else "images with the same bytes"
     )
     sections = [
-        ("Stands in the way of training", seen.problems),
-        ("Cannot be decoded", [f"{finding.name}: {finding.reason}" for finding in seen.bad]),
-        ("Can be used, but is odd", [f"{finding.name}: {finding.reason}" for finding in seen.odd]),
+        ("Problems that prevent training", seen.problems),
+        ("Images that cannot be decoded", [f"{finding.name}: {finding.reason}" for finding in seen.bad]),
+        ("Images that can be used, with a warning", [f"{finding.name}: {finding.reason}" for finding in seen.odd]),
         (
             f"Pairs of {twice}",
             [
@@ -177,24 +169,24 @@ def _findings(seen: Inspection, console: Console) -> None:
                 for pair in searched.pairs
             ],
         ),
-        ("Worth knowing", seen.notes),
-        ("Not read", seen.ignored),
+        ("Notes", seen.notes),
+        ("Files that are not read", seen.ignored),
     ]
     for title, lines in sections:
         if not lines:
             continue
         console.print(f"\n{title}: {len(lines)}", style="bold", highlight=False, markup=False)
         for line in lines[:_LINES]:
-            _say(console, f"  {line}")
+            say(console, f"  {one_line(line)}")
         if len(lines) > _LINES:
-            _say(console, f"  … and {len(lines) - _LINES} more; --json FILE has them all")
+            say(console, f"  … and {len(lines) - _LINES} more; --json FILE has them all")
     console.print()
     if not any(lines for _, lines in sections[:4]):
-        _say(
+        say(
             console,
             "No problems found." if seen.checked == seen.images else "No problems found in what was checked.",
         )
     if searched.searched == 0:
-        _say(console, "Duplicates were not looked for: --check all does that.")
+        say(console, "Duplicates were not looked for; --check all looks for them.")
     elif searched.searched < searched.of:
-        _say(console, f"Duplicates were looked for of {searched.searched} of {searched.of} images.")
+        say(console, f"Duplicates were looked for among {searched.searched} of {counted(searched.of, 'image')}.")

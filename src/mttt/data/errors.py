@@ -4,6 +4,8 @@ import lzma
 import tarfile
 import zlib
 
+from mttt.files import NotRegular, TooLarge
+
 # What reading a file, an archive or something compressed raises.
 UNREADABLE = (OSError, EOFError, tarfile.TarError, lzma.LZMAError, zlib.error)
 
@@ -23,6 +25,15 @@ class BadData(ValueError):
     """A whole set, or one of the files that many examples are in, that cannot be used."""
 
 
-def cannot_read(what: object, error: Exception) -> BadData:
+def why(path: object, error: Exception) -> str:
+    """Why a file cannot be read, without its path: "is a named pipe, …", "cannot be read: Permission denied"."""
+    if isinstance(error, NotRegular | TooLarge):
+        return str(error).removeprefix(f"{path} ")
+    if isinstance(error, UnicodeDecodeError):
+        return f"cannot be read: it is not UTF-8 text (byte {error.start})"
+    return f"cannot be read: {getattr(error, 'strerror', None) or error or type(error).__name__}"
+
+
+def cannot_read(path: object, error: Exception) -> BadData:
     """The error for a file or folder that cannot be read at all."""
-    return BadData(f"{what} cannot be read: {getattr(error, 'strerror', None) or error}")
+    return BadData(f"{path} {why(path, error)}")

@@ -2,8 +2,8 @@
 
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -22,7 +22,7 @@ class TooLarge(OSError):
     """A file that is larger than any that could be meant."""
 
 
-def regular(path: Path) -> BinaryIO:
+def regular(path: Path) -> BufferedReader:
     """The file, opened for reading; a link to one is followed. What is no regular file is refused, never waited for."""
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -41,6 +41,9 @@ def contents(path: Path, limit: int) -> bytes:
     """All bytes of a regular file of at most `limit` bytes."""
     with regular(path) as file:
         size = os.fstat(file.fileno()).st_size
-        if size > limit or len(read := file.read(limit + 1)) > limit:
-            raise TooLarge(f"{path} has {size:,} bytes; at most {limit:,} are read")
+        read = b"" if size > limit else file.read(size + 1)  # a buffer of `limit` bytes would cost more than reading
+        if len(read) > size:  # it grew, or does not know its size
+            read += file.read(limit + 1 - len(read)) if len(read) <= limit else b""
+        if max(size, len(read)) > limit:
+            raise TooLarge(f"{path} has {max(size, len(read)):,} bytes; at most {limit:,} are read")
         return read

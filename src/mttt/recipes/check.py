@@ -19,6 +19,13 @@ def not_negative(**values: float | int) -> None:
             raise FieldError(name, value, "must be a finite number, 0 or more")
 
 
+def at_most(limit: float | int, **values: float | int) -> None:
+    """No value is above the limit: larger ones are typing errors, and would fill the memory or take for ever."""
+    for name, value in values.items():
+        if value > limit:
+            raise FieldError(name, value, f"must be at most {limit:,}")
+
+
 def fraction(**values: float | int) -> None:
     """Every value is in [0, 1)."""
     for name, value in values.items():

@@ -9,8 +9,10 @@ from mttt.data import BadData, DataSet, OnError
 from mttt.data.pictures import (
     PictureView,
     Splits,
+    cifar,
     detect,
     find_fashion_mnist,
+    idx,
     load_cifar,
     load_digits,
     load_folder,
@@ -22,7 +24,9 @@ from mttt.data.pictures import (
 from mttt.data.pictures.augment import CentreCrop, Resize, ResizeShortSide, Transform
 from mttt.fields import FieldError
 from mttt.recipes.augment import AugmentRecipe
-from mttt.recipes.check import fraction, positive
+from mttt.recipes.check import at_most, fraction, positive
+
+LARGEST = 10_000  # side of a picture
 
 
 def _data_set(
@@ -63,14 +67,15 @@ def _margin(side: int) -> int:
     return round(side * 256 / 224)
 
 
-def _there(path: str, what: str) -> Path:
+def _there(path: str, what: str, where: str = "") -> Path:
     if not path:
-        raise FieldError("data.path", path, what)
+        raise FieldError("data.path", path, ". ".join(filter(None, (what, where))))
     if not (found := Path(path).expanduser()).exists():
         reason = (
-            f"there is no such file or folder here. It should be {what}; for a run, as seen from where it was started"
+            f"there is no such file or folder. It should be {what}; a relative path is relative to where the run was "
+            f"started"
         )
-        raise FieldError("data.path", path, reason)
+        raise FieldError("data.path", path, ". ".join(filter(None, (reason, where))))
     return found
 
 
@@ -119,8 +124,8 @@ class IdxRecipe:
         what = "a folder with train-images-idx3-ubyte and the other three files, gzipped or not"
         found = find_fashion_mnist() if not self.path else _there(self.path, what)
         if found is None:
-            hint = "Fashion-MNIST is found without it once it is installed: on Debian and Ubuntu, apt install"
-            raise FieldError("data.path", self.path, f"{what}. ({hint} dataset-fashion-mnist.)")
+            hint = f"An installed Fashion-MNIST is found without a path. {idx.WHERE}"
+            raise FieldError("data.path", self.path, f"{what}. {hint}")
         return _data_set(_hold_out(load_idx(found), self.holdout), self.augment, size=self.size)
 
 
@@ -146,7 +151,7 @@ class Cifar10Recipe:
 
     def load(self) -> DataSet:
         classes = self._classes
-        path = _there(self.path, f"cifar-{classes}-binary.tar.gz, or the folder that it unpacks to")
+        path = _there(self.path, f"cifar-{classes}-binary.tar.gz, or the folder that it unpacks to", cifar.WHERE)
         return _data_set(_hold_out(load_cifar(path, classes), self.holdout), self.augment, size=self.size)
 
 
@@ -252,6 +257,7 @@ class TarRecipe(PicturesRecipe):
 
 def _check(size: int | None, holdout: float) -> None:
     if size is not None:
+        at_most(LARGEST, size=size)
         positive(size=size)
     fraction(holdout=holdout)
 

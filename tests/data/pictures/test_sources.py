@@ -159,7 +159,7 @@ def test_labels_are_numbered():
         ({"train": np.array([1, 2])}, None, "no image has label 0"),
         ({"train": np.array([0, 1]), "test": np.array([2])}, None, "image 0 of test has label 2.*0 to 1"),
         ({"train": np.array([0, -1])}, ("a", "b"), "label -1"),
-        ({"train": np.array(["a"]), "test": np.array(["b"])}, None, "label 'b', which no training image has"),
+        ({"train": np.array(["a"]), "test": np.array(["b"])}, None, "label .b., which no training image has"),
     ],
 )
 def test_labels_out_of_range_are_refused(raw, names, reason):

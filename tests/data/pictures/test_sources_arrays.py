@@ -42,7 +42,11 @@ def change(path, at, data):
             lambda p: p.write_bytes(p.read_bytes()[:-1]),
             "has 199 bytes after its header, which says 10×5×4",
         ),
-        ("t10k-images-idx3", lambda p: p.write_bytes(p.read_bytes() + b"x"), "has 201 bytes after its header"),
+        (
+            "t10k-images-idx3",
+            lambda p: p.write_bytes(p.read_bytes() + b"x"),
+            "has more than 200 bytes",
+        ),
         ("t10k-images-idx3", lambda p: p.write_bytes(b""), "begins with nothing"),
         ("t10k-images-idx3", lambda p: p.write_bytes(p.read_bytes()[:9]), "ends after 9 bytes"),
         ("t10k-labels-idx1", lambda p: p.write_bytes(making.idx_bytes(np.zeros(9))), "10 images, but.*9 labels"),
@@ -126,7 +130,7 @@ def test_archives_that_are_cut_off_are_named(tmp_path, small):
     with pytest.raises(BadData, match=r"cifar.tar.gz cannot be read"):
         load_cifar(archive)
     archive.write_bytes(gzip.compress(b"no tar file"))
-    with pytest.raises(BadData, match=r"cifar.tar.gz cannot be read"):
+    with pytest.raises(BadData, match=r"cifar.tar.gz is not a whole tar file"):
         load_cifar(archive)
 
 

@@ -119,13 +119,13 @@ def test_an_empty_validation_class_is_named(tmp_path):
 
 def test_one_class_is_nothing_to_tell_apart(tmp_path):
     making.tree(tmp_path, {"a": 20})
-    with pytest.raises(BadData, match=r"only one class, a: nothing to tell apart"):
+    with pytest.raises(BadData, match=r"only one class, a; a classifier needs two or more"):
         load_folder(tmp_path)
 
 
 def test_trees_without_classes_are_refused(tmp_path):
     (tmp_path / "0.png").write_bytes(making.picture())
-    with pytest.raises(BadData, match=r"has 1 images, but no class folders; put the images of each class"):
+    with pytest.raises(BadData, match=r"has 1 image, but no class folders; put the images of each class"):
         load_folder(tmp_path)
     making.tree(tmp_path / "val", {"a": 1})
     (tmp_path / "test").mkdir()
@@ -134,7 +134,7 @@ def test_trees_without_classes_are_refused(tmp_path):
     making.tree(tmp_path / "train", {"a": 1, "b": 1})
     (tmp_path / "val" / "a" / "0.png").rename(tmp_path / "val" / "0.png")
     (tmp_path / "val" / "a").rmdir()
-    with pytest.raises(BadData, match=r"val has 1 images, but no class folders"):
+    with pytest.raises(BadData, match=r"val has 1 image, but no class folders"):
         load_folder(tmp_path)
 
 

@@ -91,7 +91,7 @@ def test_dictionaries_of_words_are_labels(tmp_path):
 def test_missing_shards_are_noticed(tmp_path):
     write(tmp_path)
     (tmp_path / "train-00001-of-00003.parquet").unlink()
-    with pytest.raises(BadData, match=r"1 of 3 files .*train-… are missing: number 1"):
+    with pytest.raises(BadData, match=r"1 of 3 files .*train-… is missing: number 1"):
         load_parquet(tmp_path)
 
 
@@ -132,7 +132,7 @@ def test_rows_without_bytes_or_labels_are_named(tmp_path):
     with pytest.raises(BadExample, match=r"a.parquet row 1: cannot be read: this row has no image bytes"):
         find_parquet(tmp_path).train[1]
     pq.write_table(pa.table({"image": [b"x", b"y"], "label": [0, None]}), tmp_path / "a.parquet")
-    with pytest.raises(BadData, match=r"a.parquet has 1 rows without a label"):
+    with pytest.raises(BadData, match=r"a.parquet has 1 row without a label"):
         find_parquet(tmp_path)
 
 
@@ -173,11 +173,11 @@ def test_threads_read_the_same(tmp_path):
 def test_without_pyarrow_the_error_says_how_to_get_it(tmp_path, monkeypatch):
     write(tmp_path)
     monkeypatch.setattr(parquet, "find_spec", lambda name: None)
-    with pytest.raises(BadData, match=r'pip install "mttt\[parquet\]"'):
+    with pytest.raises(BadData, match=r"needs pyarrow: pip install pyarrow$"):
         load_parquet(tmp_path)
 
 
 def test_one_class_is_nothing_to_tell_apart(tmp_path):
     making.parquet(tmp_path / "a.parquet", [0, 0])
-    with pytest.raises(BadData, match=r"nothing to tell apart"):
+    with pytest.raises(BadData, match=r"needs two or more"):
         load_parquet(tmp_path)

@@ -1,17 +1,24 @@
 """CIFAR-10 and CIFAR-100 in their official binary version."""
 
-import tarfile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from mttt.data.errors import UNREADABLE, BadData, cannot_read
+from mttt.data.errors import BadData, cannot_read
 from mttt.data.pictures.arrays import Arrays
+from mttt.data.pictures.labels import class_names
+from mttt.data.pictures.packed import read_archive
 from mttt.data.pictures.splits import Found, Splits, make_splits
+from mttt.files import contents
 
+WHERE = (
+    "cifar-10-binary.tar.gz and cifar-100-binary.tar.gz are on the CIFAR page of the University of Toronto, "
+    "https://www.cs.toronto.edu/~kriz/cifar.html"
+)
 SHAPE = (32, 32, 3)
 _PIXELS = 3 * 32 * 32  # channels first
+_NAMES = 2**16  # bytes of the file with the names of the classes
 
 
 class Layout(NamedTuple):
@@ -23,6 +30,16 @@ class Layout(NamedTuple):
     labels: int  # bytes a record
     train_images: int  # a file
     test_images: int
+
+    @property
+    def record(self) -> int:
+        """How many bytes one image has."""
+        return self.labels + _PIXELS
+
+    def sizes(self) -> dict[str, int]:
+        """The files, and how many bytes each has; the names have at most so many."""
+        train = dict.fromkeys(self.train, self.train_images * self.record)
+        return {**train, self.test: self.test_images * self.record, self.names: _NAMES}
 
 
 LAYOUTS = {
@@ -46,8 +63,8 @@ def find_cifar(path: Path, classes: int) -> Found:
     if classes not in LAYOUTS:
         raise BadData(f"classes={classes}: CIFAR has 10 or 100")
     layout = LAYOUTS[classes]
-    wanted = (*layout.train, layout.test, layout.names)
-    files = _from_folder(path, wanted) if path.is_dir() else _from_archive(path, wanted)
+    wanted = layout.sizes()
+    files = _from_folder(path, wanted) if path.is_dir() else read_archive(path, wanted)
     for name in wanted:
         if name not in files:
             raise BadData(f"{path} has no {name}, which CIFAR-{classes} in the binary version has")
@@ -62,41 +79,33 @@ def find_cifar(path: Path, classes: int) -> Found:
         Arrays(np.concatenate([t[0] for t in train]), np.concatenate([t[1] for t in train]), layout.train),
         Arrays(*test, (layout.test,)),
         "test",
-        names,
+        class_names(path, names),
         SHAPE,
     )
 
 
 def find_folder_of(path: Path, name: str) -> Path | None:
     """Where a file of this name is: in the folder, or in a folder of the folder."""
-    return next((file.parent for file in (path / name, *sorted(path.glob(f"*/{name}"))) if file.is_file()), None)
+    return next((file.parent for file in (path / name, *sorted(path.glob(f"*/{name}"))) if file.exists()), None)
 
 
-def _from_folder(path: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
-    folder = find_folder_of(path, wanted[0]) or path
-    try:
-        return {name: (folder / name).read_bytes() for name in wanted if (folder / name).is_file()}
-    except OSError as error:
-        raise cannot_read(folder, error) from error
-
-
-def _from_archive(path: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
+def _from_folder(path: Path, wanted: dict[str, int]) -> dict[str, bytes]:
+    folder = find_folder_of(path, next(iter(wanted))) or path
     files = {}
-    try:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                name = PurePosixPath(member.name).name
-                if name in wanted and member.isfile() and (file := archive.extractfile(member)) is not None:
-                    files[name] = file.read()
-    except UNREADABLE as error:
-        raise cannot_read(path, error) from error
+    for name, limit in wanted.items():
+        try:
+            files[name] = contents(folder / name, limit)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise cannot_read(folder / name, error) from error
     return files
 
 
 def _decode(
     path: Path, name: str, data: bytes, layout: Layout, images: int, classes: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    record = layout.labels + _PIXELS
+    record = layout.record
     if len(data) != images * record:
         raise BadData(
             f"{name} in {path} has {len(data)} bytes; expected {images * record}: {images} images of {record} bytes"

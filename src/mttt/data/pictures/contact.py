@@ -5,10 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from mttt.data.names import printable
 from mttt.data.pictures.duplicates import spread
-from mttt.data.pictures.picture import in_channels, upright
 from mttt.data.pictures.source import PictureSource
 from mttt.data.pictures.splits import Found
+from mttt.data.pictures.upright import in_channels, upright
+from mttt.data.plural import counted
 
 _CELL, _GAP, _MARGIN, _HEADING, _CAPTION = 96, 6, 24, 60, 24
 _WIDTH = 10 * (_CELL + _GAP)  # about
@@ -41,6 +43,7 @@ def _plan(classes: int, most: int) -> _Plan:
 
 def contact_sheet(found: Found, where: str) -> Image.Image:
     """Some training images of each class; of so many classes, evenly spread, as fit on a sheet."""
+    where = printable(where)
     plan = _plan(len(found.classes), int(np.bincount(found.train.labels, minlength=1).max()))
     classes = spread(len(found.classes), plan.columns * _ROWS)
     rows = -(-len(classes) // plan.columns)
@@ -49,7 +52,7 @@ def contact_sheet(found: Found, where: str) -> Image.Image:
     width = max(2 * _MARGIN + columns * plan.size[0] - _GAP, 480)
     sheet = Image.new("RGB", (width, _HEADING + rows * plan.size[1] + _MARGIN), _PAPER)
     draw = ImageDraw.Draw(sheet)
-    about = f"{len(found.train):,} images to learn from, {len(found.classes)} classes"
+    about = f"{len(found.train):,} images to learn from, {counted(len(found.classes), 'class', 'classes')}"
     if len(classes) < len(found.classes):
         about += f", {len(classes)} of them here"
     draw.text((_MARGIN, 12), _fit(draw, where, large, width - 2 * _MARGIN), _INK, large)
@@ -113,8 +116,9 @@ def _font(size: int, text: str) -> Font:
 
 def _fit(draw: ImageDraw.ImageDraw, text: str, font: Font, width: int) -> str:
     """The text, cut with an ellipsis where it is too long."""
-    if draw.textlength(text, font) <= width:
+    if len(text) <= width and draw.textlength(text, font) <= width:
         return text
+    text = text[:width]  # letters of less than a pixel are not to be seen
     while text and draw.textlength(text + "…", font) > width:
         text = text[:-1]
     return text + "…"

@@ -1,6 +1,8 @@
 """What a path is, and opening it."""
 
+import os
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 from mttt.data.errors import BadData, cannot_read
@@ -8,9 +10,11 @@ from mttt.data.pictures import cifar, idx
 from mttt.data.pictures.digits import load_digits
 from mttt.data.pictures.encoded import EXTENSIONS
 from mttt.data.pictures.folder import find_folder
+from mttt.data.pictures.packed import first_names
 from mttt.data.pictures.parquet import find_parquet
 from mttt.data.pictures.splits import Found, Splits, make_splits
-from mttt.data.pictures.tar import TRAIN, find_tar, first_names, is_imagenet
+from mttt.data.pictures.tar import TRAIN, find_tar, is_imagenet
+from mttt.data.pictures.walk import files_below
 
 _FINDERS: dict[str, Callable[[Path], Found]] = {
     "folder": find_folder,
@@ -36,7 +40,7 @@ def find_data(path: Path) -> Found:
     if not path.exists() and str(path) == "fashion-mnist":
         fashion = idx.find_fashion_mnist()
         if fashion is None:
-            raise BadData("fashion-mnist is not installed; on Debian and Ubuntu: apt install dataset-fashion-mnist")
+            raise BadData(f"fashion-mnist is not installed. {idx.WHERE}")
         path = fashion
     return _FINDERS[detect(path)](path)
 
@@ -48,8 +52,8 @@ def detect(path: Path) -> str:
     kind = _kind_of_folder(path) if path.is_dir() else _kind_of_file(path)
     if kind is None:
         raise BadData(
-            f"{path} is nothing that can be read: no class folders, no IDX files (train-images-idx3-ubyte), no CIFAR "
-            f"binaries (data_batch_1.bin, train.bin) or archive of them, no .parquet, no {TRAIN}, no .tar shards"
+            f"{path} is not a data set of a known kind: no class folders, no IDX files (train-images-idx3-ubyte), no "
+            f"CIFAR binaries (data_batch_1.bin, train.bin) or archive of them, no .parquet, no {TRAIN}, no .tar shards"
         )
     return kind
 
@@ -66,21 +70,17 @@ def _kind_of_folder(path: Path) -> str | None:
             return f"cifar{classes}"
     if "data_batch_1" in names:
         raise _python_version(path)
-    if any(next(path.glob(f"{depth}*.parquet"), None) for depth in ("", "*/", "*/*/")):
+    files = [(name, name.count("/")) for name in files_below(path, 3)]
+    if any(name.endswith(".parquet") for name, _ in files):
         return "parquet"
-    if _has_pictures(path):  # before tar files, which stay behind where they were unpacked
+    # Pictures before tar files, which stay behind where they were unpacked.
+    if any(depth and os.path.splitext(name)[1].lower() in EXTENSIONS for name, depth in files):
         return "folder"
     if is_imagenet(path):
         return "tar"
-    if any(next(path.glob(f"{depth}*.tar"), None) for depth in ("", "*/")):
+    if any(depth < 2 and name.endswith(".tar") for name, depth in files):
         return "webdataset"
     return "folder" if any((path / name).is_dir() for name in names if name[0] != ".") else None
-
-
-def _has_pictures(path: Path) -> bool:
-    """Whether there are image files in folders, or in folders of folders."""
-    files = (file for depth in ("*/*", "*/*/*") for file in path.glob(depth))
-    return any(file.suffix.lower() in EXTENSIONS for file in files)
 
 
 def _kind_of_file(path: Path) -> str | None:
@@ -90,7 +90,7 @@ def _kind_of_file(path: Path) -> str | None:
         return "parquet"
     if not any(suffix in (".tar", ".tgz", ".txz") for suffix in path.suffixes):
         return None
-    for name in first_names(path):
+    for name in islice(first_names(path), 8):
         for classes, layout in cifar.LAYOUTS.items():
             if name in (*layout.train, layout.test, layout.names):
                 return f"cifar{classes}"
@@ -102,4 +102,7 @@ def _kind_of_file(path: Path) -> str | None:
 
 
 def _python_version(path: Path) -> BadData:
-    return BadData(f"{path} is the Python version of CIFAR, which is made of pickles; take the binary version")
+    return BadData(
+        f"{path} is the Python version of CIFAR, which is made of pickles and could run code; use the binary version. "
+        f"{cifar.WHERE}"
+    )

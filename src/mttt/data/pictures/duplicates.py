@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Int32, Int64
 
+from mttt.data.errors import BadExample
 from mttt.data.pictures.splits import Found
 
 
@@ -84,6 +85,6 @@ def find_duplicates(found: Found, limit: int | None, progress: Callable[[int, in
 def _digest(source: Stored, index: int) -> bytes | None:
     try:
         data = source.read(index)
-    except OSError:  # the check of the images says so
+    except (OSError, BadExample):  # the check of the images says so
         return None
     return hashlib.blake2b(data, digest_size=16).digest() if data else None

@@ -21,7 +21,7 @@ class Encoded(ABC):
 
     @abstractmethod
     def read(self, index: int) -> bytes:
-        """The bytes of the image file."""
+        """The bytes of the image file; OSError or BadExample if that cannot be."""
 
     @abstractmethod
     def name(self, index: int) -> str:

@@ -1,20 +1,24 @@
 """A folder for each class."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Int32, Int64
 
-from mttt.data.errors import BadData, cannot_read
+from mttt.data.errors import BadData, BadExample, why
 from mttt.data.names import Names, printable
 from mttt.data.pictures.encoded import EXTENSIONS, Encoded
+from mttt.data.pictures.labels import class_names, one_class
+from mttt.data.pictures.picture import FILE_LIMIT
 from mttt.data.pictures.splits import Found, Splits, make_splits
+from mttt.data.pictures.walk import Left, identity, listing, walk
+from mttt.data.plural import counted
 from mttt.data.splits import EVALUATIONS, split_called
+from mttt.files import NotRegular, TooLarge, contents
 
-_JUNK = frozenset(("thumbs.db", "desktop.ini", "__macosx"))  # and whatever begins with a dot
+_LEVELS = 64  # of folders in a class
 
 
 class Folder(Encoded):
@@ -24,7 +28,11 @@ class Folder(Encoded):
         self.root, self.names, self.labels = root, names, labels
 
     def read(self, index: int) -> bytes:
-        return (self.root / self.names[index]).read_bytes()
+        path = self.root / self.names[index]
+        try:
+            return contents(path, FILE_LIMIT)
+        except (NotRegular, TooLarge) as error:
+            raise BadExample(self.name(index), why(path, error)) from error
 
     def name(self, index: int) -> str:
         return printable(self.names[index])
@@ -50,7 +58,7 @@ def load_folder(path: Path, *, holdout: float = 0.1, seed: int = 0) -> Splits:
 
 def find_folder(path: Path) -> Found:
     """What is in the tree."""
-    folders, loose = _listing(path)
+    folders, loose = listing(path)
     splits = _splits(path, folders)
     if splits:
         train, evaluation_name = splits["train"], next((name for name in EVALUATIONS if name in splits), "")
@@ -66,16 +74,14 @@ def find_folder(path: Path) -> Found:
     if not tree.files:
         raise BadData(_no_classes(path / train))
     classes = tuple(tree.files)
-    problems = list(tree.empty_class_problems())
-    if len(classes) == 1:
-        problems.append(f"{path / train} has only one class, {printable(classes[0])}: nothing to tell apart")
+    problems = [*tree.problems, *one_class(path / train, classes)]
     ignored = [*loose, *tree.ignored]
     evaluation = None
     if evaluation_name:
         other = _read_tree(path, splits[evaluation_name])
         if not other.files:
             raise BadData(_no_classes(path / splits[evaluation_name]))
-        problems += other.empty_class_problems()
+        problems += other.problems
         unknown = [name for name in other.files if name not in tree.files]
         problems += [
             f"{splits[evaluation_name]}/{printable(name)} is a class that {train}/ does not have" for name in unknown
@@ -87,7 +93,7 @@ def find_folder(path: Path) -> Found:
         tree.source(path, {name: label for label, name in enumerate(classes)}),
         evaluation,
         evaluation_name,
-        tuple(map(printable, classes)),
+        class_names(path, classes),
         problems=tuple(problems),
         ignored=tuple(map(printable, ignored)),
     )
@@ -97,11 +103,7 @@ class _Tree(NamedTuple):
     prefix: str  # of the names: "train/", or nothing
     files: dict[str, list[str]]  # of each class, in order
     ignored: list[str]
-
-    def empty_class_problems(self) -> list[str]:
-        return [
-            f"class folder {printable(self.prefix + name)}/ has no images" for name, f in self.files.items() if not f
-        ]
+    problems: list[str]
 
     def source(self, root: Path, label_of: dict[str, int]) -> Folder:
         """Images of classes without a number are left out; that they are there is a problem already."""
@@ -116,44 +118,39 @@ def _splits(path: Path, folders: list[str]) -> dict[str, str]:
         if (split := split_called(folder)) is not None:
             found.setdefault(split, folder)
     # A class may be called train, like the vehicle; then its folder holds pictures.
-    return found if "train" in found and _listing(path / found["train"])[0] else {}
+    return found if "train" in found and listing(path / found["train"])[0] else {}
 
 
 def _read_tree(root: Path, folder: str) -> _Tree:
     prefix = f"{folder}/" if folder else ""
-    classes, loose = _listing(root / folder)
-    ignored = [prefix + name for name in loose]
-    files = {}
+    classes, loose = listing(root / folder)
+    tree = _Tree(prefix, {}, [prefix + name for name in loose], [])
+    owners = {}
+    for name in classes:  # what a link inside one class leads to may be another class
+        owners.setdefault(identity(root / prefix / name), prefix + name)
     for name in classes:
-        found = sorted(_walk(root, prefix + name, ()))
-        files[name] = [file for file in found if os.path.splitext(file)[1].lower() in EXTENSIONS]
-        ignored += [file for file in found if os.path.splitext(file)[1].lower() not in EXTENSIONS]
-    return _Tree(prefix, files, ignored)
+        found = list(walk(root, prefix + name, _LEVELS, owners))
+        files = sorted(file for file in found if isinstance(file, str))
+        left = [each for each in found if isinstance(each, Left)]
+        for error in (each.error for each in left if each.error is not None):
+            raise error
+        tree.files[name] = [file for file in files if _is_image(file)]
+        tree.ignored.extend(file for file in files if not _is_image(file))
+        if not tree.files[name]:
+            tree.problems.append(f"class folder {printable(prefix + name)}/ has no images")
+        for each in left:
+            if each.owner is None:
+                tree.problems.append(f"{printable(each.folder)}/ is more than {_LEVELS} folders deep in its class")
+            else:
+                tree.ignored.append(f"{each.folder}/ (the same folder is in {each.owner}/)")
+    return tree
 
 
-def _walk(root: Path, folder: str, above: tuple[str, ...]) -> Iterator[str]:
-    """All files below, through links too, but not in circles."""
-    real = os.path.realpath(root / folder)
-    if real in above:
-        return
-    folders, files = _listing(root / folder)
-    yield from (f"{folder}/{name}" for name in files)
-    for name in folders:
-        yield from _walk(root, f"{folder}/{name}", (*above, real))
-
-
-def _listing(folder: Path) -> tuple[list[str], list[str]]:
-    """Names of the folders and of the files in a folder, sorted by code point, without what systems leave behind."""
-    try:
-        with os.scandir(folder) as entries:
-            found = [(entry.name, entry.is_dir()) for entry in entries]
-    except OSError as error:
-        raise cannot_read(folder, error) from error
-    found = sorted((name, is_folder) for name, is_folder in found if name[0] != "." and name.lower() not in _JUNK)
-    return [name for name, is_folder in found if is_folder], [name for name, is_folder in found if not is_folder]
+def _is_image(file: str) -> bool:
+    return os.path.splitext(file)[1].lower() in EXTENSIONS
 
 
 def _no_classes(folder: Path) -> str:
-    pictures = sum(os.path.splitext(name)[1].lower() in EXTENSIONS for name in _listing(folder)[1])
-    what = f"has {pictures} images, but no class folders" if pictures else "has no class folders"
+    pictures = sum(map(_is_image, listing(folder)[1]))
+    what = f"has {counted(pictures, 'image')}, but no class folders" if pictures else "has no class folders"
     return f"{folder} {what}; put the images of each class into a folder of its own"

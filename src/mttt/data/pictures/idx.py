@@ -2,6 +2,8 @@
 
 import gzip
 import hashlib
+import io
+import math
 import os
 import re
 from pathlib import Path
@@ -13,6 +15,14 @@ from mttt.data.errors import UNREADABLE, BadData, cannot_read
 from mttt.data.pictures.arrays import Arrays
 from mttt.data.pictures.labels import encode
 from mttt.data.pictures.splits import Found, Splits, make_splits
+from mttt.files import regular
+
+WHERE = (
+    "On Debian and Ubuntu: apt install dataset-fashion-mnist. Elsewhere: put train-images-idx3-ubyte.gz, "
+    "train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz, which are at "
+    "https://github.com/zalandoresearch/fashion-mnist, into a folder, and give its path"
+)
+LIMIT = 2**31  # bytes of a file, unpacked: forty times MNIST
 
 FILE = re.compile(r"(train|t10k|test)-(images|labels)[-.]idx[13]-ubyte(\.gz)?")
 FASHION_CLASSES = (
@@ -54,7 +64,7 @@ def load_idx(path: Path) -> Splits:
 
 def find_idx(path: Path) -> Found:
     """What is in the folder: images to train and to test on."""
-    path = path.parent if path.is_file() else path
+    path = path if path.is_dir() else path.parent
     files = find_files(path)
     images, labels = {}, {}
     for part in ("train", "test"):
@@ -91,7 +101,7 @@ def _is_fashion(path: Path, labels: UInt8[np.ndarray, " n"]) -> bool:
 def _read(path: Path, dimensions: int) -> np.ndarray:
     """The array in an IDX file: two zeros, 8 for bytes, how many dimensions, each as four bytes, then the bytes."""
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        with regular(path) as stored, gzip.open(stored) if path.suffix == ".gz" else stored as file:
             header = file.read(4 + 4 * dimensions)
             magic = header[:4].hex()
             if magic != f"0000080{dimensions}":
@@ -102,10 +112,25 @@ def _read(path: Path, dimensions: int) -> np.ndarray:
             if len(header) < 4 + 4 * dimensions:
                 raise BadData(f"{path} ends after {len(header)} bytes, within its header")
             shape = tuple(np.frombuffer(header, ">i4", offset=4).tolist())
-            data = file.read()
+            sizes, count = "×".join(map(str, shape)), math.prod(shape)
+            if min(shape) < 1 or count > LIMIT:
+                raise BadData(
+                    f"{path} has a header that says {sizes}; sizes are 1 or more, and {LIMIT:,} bytes at most"
+                )
+            data = np.empty(count, np.uint8)
+            there = _fill(data, file)
+            more = len(file.read(1))
     except UNREADABLE as error:
         raise cannot_read(path, error) from error
-    if min(shape) < 1 or len(data) != np.prod(shape, dtype=object):
-        sizes = "×".join(map(str, shape))
-        raise BadData(f"{path} has {len(data)} bytes after its header, which says {sizes}")
-    return np.frombuffer(data, np.uint8).reshape(shape)
+    if there + more != count:
+        came = f"more than {count}" if more else str(there)
+        raise BadData(f"{path} has {came} bytes after its header, which says {sizes}")
+    return data.reshape(shape)
+
+
+def _fill(data: UInt8[np.ndarray, " n"], file: io.BufferedIOBase) -> int:
+    """Read as much as there is room for; how much there was. However little is packed, no more is unpacked."""
+    view, there = data.data, 0
+    while there < len(data) and (read := file.readinto(view[there : there + 2**24])):
+        there += read
+    return there

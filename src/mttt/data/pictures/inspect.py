@@ -11,10 +11,13 @@ import numpy as np
 from PIL import ExifTags, Image
 
 from mttt.data.errors import BadExample
+from mttt.data.names import printable
 from mttt.data.pictures.duplicates import Duplicates, Pair, find_duplicates, spread
-from mttt.data.pictures.picture import Unusable, in_channels, upright
+from mttt.data.pictures.picture import Unusable
 from mttt.data.pictures.source import PictureSource
 from mttt.data.pictures.splits import Found
+from mttt.data.pictures.upright import in_channels, upright
+from mttt.data.plural import counted
 
 Progress = Callable[[str, int, int], None]
 IMBALANCE = 10  # times as many images in the largest class as in the smallest are worth a word
@@ -47,7 +50,7 @@ class Inspection:
     """images of each class, in each part"""
     native_shape: tuple[int, int, int] | None
     problems: list[str]
-    """what stands in the way of training"""
+    """what prevents training"""
     notes: list[str]
     """what is worth knowing"""
     ignored: list[str]
@@ -86,14 +89,14 @@ def inspect(found: Found, where: str, *, check: int | None = 2000, progress: Pro
         part: np.bincount(source.labels, minlength=len(found.classes)).tolist() for part, source in found.parts.items()
     }
     seen = Inspection(
-        where,
+        printable(where),
         found.kind,
         found.classes,
         counts,
         found.native_shape,
-        list(found.problems),
+        list(map(printable, found.problems)),
         _notes(found.classes, counts),
-        list(found.ignored),
+        list(map(printable, found.ignored)),
         sum(map(len, found.parts.values())),
     )
     check = check if found.native_shape is None else None  # images of one shape are in memory already
@@ -107,14 +110,17 @@ def _notes(classes: tuple[str, ...], counts: dict[str, list[int]]) -> list[str]:
     notes = []
     least, most = int(np.argmin(train)), int(np.argmax(train))
     if train[most] >= IMBALANCE * max(1, train[least]):
-        notes.append(f"classes are unequal: {classes[most]} has {train[most]} images, {classes[least]} {train[least]}")
+        large, small = (f"{classes[i]} has {counted(train[i], 'image')}" for i in (most, least))
+        notes.append(f"the numbers of images differ much: {large}, {small}")
     for part, numbers in zip(list(counts)[1:], others, strict=True):
         if missing := [name for name, number in zip(classes, numbers, strict=True) if number == 0]:
-            notes.append(f"{len(missing)} classes have no {part} images: {_some(missing)}")
+            have = counted(len(missing), "class has", "classes have")
+            notes.append(f"{have} no {part} images: {_some(missing)}")
     if not others:
         small = [name for name, number in zip(classes, train, strict=True) if round(HOLDOUT * number) == 0]
         if small:
-            notes.append(f"{len(small)} classes have too few images for {HOLDOUT:.0%} to be held out: {_some(small)}")
+            have = counted(len(small), "class has", "classes have")
+            notes.append(f"{have} too few images for {HOLDOUT:.0%} of them to be held out: {_some(small)}")
     return notes
 
 
@@ -150,12 +156,12 @@ def _check_images(seen: Inspection, sources: list[PictureSource], check: int | N
                 image.draft(None, (1, 1))  # a JPEG is read to its end, but most of the arithmetic is left out
                 in_channels(upright(image), 3)
             except BadExample as error:
-                seen.bad.append(Finding(name, error.reason))
+                seen.bad.append(Finding(name, printable(error.reason)))
             except Unusable as error:
-                seen.bad.append(Finding(name, str(error)))
+                seen.bad.append(Finding(name, printable(str(error))))
             except Exception as error:  # broken bytes make Pillow raise nearly anything
-                seen.bad.append(Finding(name, f"cannot be decoded: {error}"))
-        seen.odd += [Finding(name, str(warning.message)) for warning in said]
+                seen.bad.append(Finding(name, f"cannot be decoded: {printable(str(error))}"))
+        seen.odd += [Finding(name, printable(str(warning.message))) for warning in said]
     seen.checked, seen.modes, seen.formats = len(places), dict(modes.most_common()), dict(formats.most_common())
     if sizes:
         seen.width, seen.height = (_range([size[axis] for size, _ in sizes]) for axis in (0, 1))

@@ -1,6 +1,5 @@
 """Parquet shards with a column of encoded images and one of labels: the layout of the Hugging Face hub."""
 
-import json
 import threading
 from collections import OrderedDict
 from importlib.util import find_spec
@@ -10,15 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Int32
 
-from mttt.data.errors import BadData, cannot_read
+from mttt.data.errors import BadData
+from mttt.data.pictures.columns import Columns, broken, check_group, open_parquet, read_columns, read_labels
 from mttt.data.pictures.encoded import Encoded
-from mttt.data.pictures.labels import encode
+from mttt.data.pictures.labels import class_names, encode, one_class
 from mttt.data.pictures.shards import find_shards
 from mttt.data.pictures.splits import Found, Splits, make_splits
 from mttt.data.splits import name_of
 
-IMAGE_COLUMNS = ("image", "img", "picture", "photo", "jpg", "jpeg", "png")
-LABEL_COLUMNS = ("label", "fine_label", "labels", "class", "cls", "target", "category", "y")
 _GROUPS, _BYTES = 4, 2**28  # how many row groups are kept, and how much memory they may take together
 
 
@@ -82,9 +80,10 @@ class Parquet(Encoded):
     def _read_group(self, group: int) -> Any:
         number = int(self.groups.group[group])
         try:
-            with _parquet_file(self.files[self.groups.file[group]]) as file:
+            with open_parquet(self.files[self.groups.file[group]]) as file:
+                check_group(file.metadata.row_group(number))
                 return file.read_row_group(number, columns=[self.column], use_threads=False).column(0)
-        except (*_broken(), BadData) as error:
+        except (*broken(), BadData) as error:
             raise OSError(f"row group {number} is broken: {str(error).splitlines()[0]}") from error
 
 
@@ -107,119 +106,38 @@ def load_parquet(
 def find_parquet(path: Path, *, image_column: str | None = None, label_column: str | None = None) -> Found:
     """What is in the shards."""
     if find_spec("pyarrow") is None:
-        raise BadData(f'{path} is parquet, which needs pyarrow: pip install "mttt[parquet]"')
+        raise BadData(f"{path} is parquet, which needs pyarrow: pip install pyarrow")
     shards = find_shards(path, ".parquet")
-    with _parquet_file(shards.train[0]) as file:
-        schema = file.schema_arrow
-    image, label = _columns(shards.train[0], schema, image_column, label_column)
-    read = {part: _read_labels(files, image, label) for part, files in shards.parts.items()}
+    columns = read_columns(shards.train[0], image_column, label_column)
+    read = {part: _read_labels(files, columns) for part, files in shards.parts.items()}
     try:
-        labels, classes = encode({part: raw for part, (_, raw) in read.items()}, _class_names(schema, label))
+        labels, classes = encode({part: raw for part, (_, raw) in read.items()}, columns.classes)
     except BadData as error:
         raise BadData(f"{path}: {error}") from error
-    problems = list(shards.problems)
-    if len(classes) == 1:
-        problems.append(f"{path} has only one class, {classes[0]}: nothing to tell apart")
-    sources = [Parquet(tuple(shards.parts[part]), image, read[part][0], labels[part]) for part in shards.parts]
+    problems = [*shards.problems, *one_class(path, classes)]
+    sources = [Parquet(tuple(shards.parts[part]), columns.image, read[part][0], labels[part]) for part in shards.parts]
     return Found(
         "parquet",
         sources[0],
         sources[1] if len(sources) > 1 else None,
         shards.evaluation_name,
-        classes,
+        class_names(path, classes),
         problems=tuple(problems),
         ignored=tuple(shards.ignored),
     )
 
 
-def _broken() -> tuple[type[Exception], ...]:
-    """What pyarrow raises where a file is not what it should be."""
-    import pyarrow
-
-    return pyarrow.ArrowException, OSError
-
-
-def _parquet_file(path: Path) -> Any:
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        return parquet.ParquetFile(path, memory_map=True)
-    except pyarrow.ArrowException as error:
-        raise BadData(f"{path} is not a whole parquet file: {str(error).splitlines()[0]}") from error
-    except OSError as error:
-        raise cannot_read(path, error) from error
-
-
-def _columns(path: Path, schema: Any, image: str | None, label: str | None) -> tuple[str, str]:
-    """The path of the column with image bytes, and the name of the column with labels."""
-    from pyarrow import types
-
-    def holds_bytes(kind: Any) -> bool:
-        return types.is_binary(kind) or types.is_large_binary(kind)
-
-    images, labels = {}, {}
-    for field in schema:
-        kind = field.type
-        if types.is_struct(kind) and kind.get_field_index("bytes") >= 0 and holds_bytes(kind.field("bytes").type):
-            images[field.name] = f"{field.name}.bytes"
-        elif holds_bytes(kind):
-            images[field.name] = field.name
-        elif (
-            types.is_integer(kind) or types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind)
-        ):
-            labels[field.name] = field.name
-
-    def pick(what: str, given: str | None, usual: tuple[str, ...], fitting: dict[str, str], expected: str) -> str:
-        if given is not None:
-            fits = [given] if given in fitting else []
-        else:
-            fits = [name for name in usual if name in fitting][:1] or list(fitting)
-        if len(fits) == 1:
-            return fitting[fits[0]]
-        there = ", ".join(f"{field.name} ({field.type})" for field in schema)
-        wanted = f"no column {given}" if given is not None else "several columns" if fits else "no column"
-        raise BadData(f"{path} has {wanted} of {what}: {expected}; its columns are {there}")
-
-    return (
-        pick("images", image, IMAGE_COLUMNS, images, "binary, or a struct with binary bytes"),
-        pick("labels", label, LABEL_COLUMNS, labels, "integers or strings"),
-    )
-
-
-def _class_names(schema: Any, label: str) -> tuple[str, ...] | None:
-    """The names that the Hugging Face library writes into the schema."""
-    try:
-        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
-        return tuple(map(str, features[label]["names"]))
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def _read_labels(files: list[Path], image: str, label: str) -> tuple[Groups, np.ndarray]:
+def _read_labels(files: list[Path], columns: Columns) -> tuple[Groups, np.ndarray]:
     """Where rows are, and their labels; nothing of the images is read."""
-    import pyarrow
-
     rows, numbers, owners, firsts, labels, total = [], [], [], [], [], 0
     for number, path in enumerate(files):
-        with _parquet_file(path) as file:
-            if {image.split(".")[0], label} - set(file.schema_arrow.names):
-                raise BadData(f"{path} has not the columns {image} and {label} that the first file has")
-            try:
-                column = file.read(columns=[label], use_threads=False).column(0)
-            except _broken() as error:
-                raise BadData(f"{path} is broken: {str(error).splitlines()[0]}") from error
-            count = file.metadata.num_row_groups
-            rows += [file.metadata.row_group(group).num_rows for group in range(count)]
-        if column.null_count:
-            raise BadData(f"{path} has {column.null_count} rows without a label")
-        numbers += range(count)
-        owners += [number] * count
-        firsts += [total] * count
-        total += len(column)
-        if pyarrow.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        labels.append(column.to_numpy())
+        sizes, values = read_labels(path, columns)
+        rows += sizes
+        numbers += range(len(sizes))
+        owners += [number] * len(sizes)
+        firsts += [total] * len(sizes)
+        total += len(values)
+        labels.append(values)
     starts = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)
     if total == 0:
         raise BadData(f"{files[0].parent} has parquet files without rows")

@@ -1,14 +1,18 @@
 """Sets that are stored in many numbered files."""
 
 import re
+from itertools import count as count_from, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from mttt.data.errors import BadData
+from mttt.data.names import printable
+from mttt.data.pictures.walk import files_below
+from mttt.data.plural import counted
 from mttt.data.splits import EVALUATIONS, split_called, split_in
 
-_OF = re.compile(r"(.*?)(\d+)-of-(\d+)")
-_NUMBERED = re.compile(r"(.*?)(\d+)\.[^.]+")
+_OF = re.compile(r"(.*?)([0-9]{1,18})-of-([0-9]{1,18})", re.DOTALL)
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,18})\.[^.]+", re.DOTALL)
 
 
 class Shards(NamedTuple):
@@ -30,10 +34,9 @@ class Shards(NamedTuple):
 
 def find_shards(path: Path, extension: str) -> Shards:
     """The files of a set: in the folder, or in one of its folders (data/, or one for each split)."""
-    if path.is_file():
+    if not path.is_dir():
         return Shards([path], [], "", [], [])
-    files = [*path.glob(f"*{extension}"), *path.glob(f"*/*{extension}"), *path.glob(f"*/*/*{extension}")]
-    files = sorted(file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts))
+    files = sorted(path / file for file in files_below(path, 3) if file.endswith(extension))
     if not files:
         raise BadData(f"{path} has no {extension} files")
     homes = sorted({_home(file) for file in files})
@@ -70,8 +73,13 @@ def _missing(files: list[Path]) -> list[str]:
             numbers.setdefault((str(file.parent / match[1]), None), []).append(int(match[2]))
     problems = []
     for (prefix, count), present in numbers.items():
-        expected = range(count) if count is not None else range(min(present), max(present) + 1)
-        if gaps := sorted(set(expected) - set(present)):
-            some = ", ".join(map(str, gaps[:5])) + (", …" if len(gaps) > 5 else "")
-            problems.append(f"{len(gaps)} of {len(expected)} files {prefix}… are missing: number {some}")
+        there = set(present)
+        first, end = (0, count) if count is not None else (min(there), max(there) + 1)
+        gaps = end - first - sum(first <= number < end for number in there)
+        if gaps > 0:  # the numbers are only what the names say: there may be a great many
+            some = list(islice((number for number in count_from(first) if number not in there), min(gaps, 5)))
+            numbers_missing = ", ".join(map(str, some)) + (", …" if gaps > 5 else "")
+            missing = "is missing" if gaps == 1 else "are missing"
+            files_named = f"{gaps} of {counted(end - first, 'file')} {printable(prefix)}…"
+            problems.append(f"{files_named} {missing}: number {numbers_missing}")
     return problems

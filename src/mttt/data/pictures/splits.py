@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from mttt.data.errors import BadData
 from mttt.data.pictures.source import PictureSource
+from mttt.data.plural import counted
 from mttt.data.source import hold_out
 
 
@@ -16,7 +17,7 @@ class Found(NamedTuple):
     evaluation_name: str
     classes: tuple[str, ...]
     native_shape: tuple[int, int, int] | None = None  # if all images have one
-    problems: tuple[str, ...] = ()  # what stands in the way of training
+    problems: tuple[str, ...] = ()  # what prevents training
     ignored: tuple[str, ...] = ()  # what is there and nobody reads
 
     @property
@@ -43,8 +44,8 @@ class Splits(NamedTuple):
 def make_splits(found: Found, *, holdout: float = 0.1, seed: int = 0) -> Splits:
     """The split that the data has, or else `holdout` of every class, picked by `seed`, to evaluate on."""
     for first in found.problems[:1]:
-        more = len(found.problems) - 1
-        raise BadData(f"{first} (and {more} more problems: mttt data inspect lists them)" if more else first)
+        more = counted(len(found.problems) - 1, "more problem")
+        raise BadData(f"{first} (and {more}: mttt data inspect lists them)" if found.problems[1:] else first)
     if found.evaluation is not None:
         return Splits(
             found.train, found.evaluation, found.classes, found.evaluation_name, found.native_shape, found.ignored

@@ -1,12 +1,11 @@
 """Tar files: ImageNet's own archives, or WebDataset shards."""
 
-import tarfile
-from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from mttt.data.errors import UNREADABLE, BadData, cannot_read
+from mttt.data.errors import BadData
 from mttt.data.pictures.imagenet import TRAIN, VALIDATION, find_imagenet
+from mttt.data.pictures.packed import first_names
 from mttt.data.pictures.splits import Found, Splits, make_splits
 from mttt.data.pictures.webdataset import find_webdataset
 
@@ -27,13 +26,4 @@ def is_imagenet(path: Path) -> bool:
         if (path / VALIDATION).exists() and not (path / TRAIN).exists():
             raise BadData(f"{path} has {VALIDATION}, but no {TRAIN}")
         return (path / TRAIN).exists()
-    return any(name.endswith(".tar") for name in first_names(path))
-
-
-def first_names(path: Path, count: int = 8) -> Iterator[str]:
-    """The names of the first files in an archive, compressed or not; one at a time, as unpacking may take seconds."""
-    try:
-        with tarfile.open(path) as archive:
-            yield from (PurePosixPath(member.name).name for member in islice(archive, count) if member.isfile())
-    except UNREADABLE as error:
-        raise cannot_read(path, error) from error
+    return any(name.endswith(".tar") for name in islice(first_names(path), 8))

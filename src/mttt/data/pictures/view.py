@@ -11,7 +11,7 @@ from jaxtyping import Array, Shaped, UInt8
 from mttt.data.batch import ArrayLike
 from mttt.data.errors import BadExample
 from mttt.data.pictures.augment import Transform, apply
-from mttt.data.pictures.picture import open_picture
+from mttt.data.pictures.picture import open_picture, read_picture
 from mttt.data.pictures.source import PictureSource
 from mttt.data.view import Example, OnError, generator
 
@@ -48,7 +48,8 @@ def load_picture(
     path: Path, transforms: tuple[Transform, ...], shape: tuple[int, int, int], *, invert: bool = False
 ) -> UInt8[np.ndarray, "h w c"]:
     """One file, as a model wants it; `invert` swaps dark and light."""
-    picture = apply(transforms, open_picture(path, str(path)), generator(0), shape=shape, name=str(path))
+    name = str(path)
+    picture = apply(transforms, open_picture(read_picture(path, name), name), generator(0), shape=shape, name=name)
     return 255 - picture if invert else picture
 
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
-from mttt.data.pictures.picture import PIXEL_LIMIT, decode
+from mttt.data.pictures.picture import decode, least_reduction
+
+_LONGEST = 50_000_000  # pixels that a strip may have after it was scaled
 
 
 def scaled(image: Image.Image, size: tuple[int, int], box: tuple[int, int, int, int] | None = None) -> Image.Image:
@@ -16,7 +18,7 @@ def scaled(image: Image.Image, size: tuple[int, int], box: tuple[int, int, int, 
     """
     left, top, right, bottom = box or (0, 0, *image.size)
     fits = min((right - left) // size[0], (bottom - top) // size[1])
-    part = next((part for part in (8, 4, 2) if part <= fits), 1)
+    part = max(next((part for part in (8, 4, 2) if part <= fits), 1), least_reduction(image))
     if part > 1 and image.draft(None, (image.width // part, image.height // part)) is None:
         part = 1  # decoded before, or no JPEG
     decode(image)
@@ -53,9 +55,9 @@ class ResizeShortSide:
         check_sides(self, self.size)
 
     def __call__(self, image: Image.Image, rng: np.random.Generator) -> Image.Image:
-        if (strip := self._strip(*image.size)) is not None:
-            decode(image)
-            image = image.crop(strip)
+        if self._strip(*image.size) is not None:
+            decode(image)  # which may make it smaller
+            image = image.crop(self._strip(*image.size))
         short = min(image.size)
         width, height = (max(1, round(side * self.size / short)) for side in image.size)
         return image if image.size == (width, height) else scaled(image, (width, height))
@@ -63,7 +65,7 @@ class ResizeShortSide:
     def _strip(self, width: int, height: int) -> tuple[int, int, int, int] | None:
         """The middle of a strip so long that it would not fit the memory; None for all other pictures."""
         short = min(width, height)
-        longest = max(1, short * PIXEL_LIMIT // (4 * self.size**2))
+        longest = max(1, short * _LONGEST // self.size**2)
         if max(width, height) <= longest:
             return None
         wide, high = min(width, longest), min(height, longest)

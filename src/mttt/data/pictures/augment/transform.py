@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image
 
-from mttt.data.pictures.picture import Unusable, in_channels, naming, upright
+from mttt.data.pictures.picture import Unusable, naming
+from mttt.data.pictures.upright import in_channels, upright
 
 
 @runtime_checkable
