@@ -22,7 +22,7 @@ class AugmentRecipe:
     """RandAugment: how strong they are, 0 to 10"""
 
     def __post_init__(self):
-        not_negative(operations=self.operations)
+        not_negative(2**6, operations=self.operations)
         if not 0 <= self.magnitude <= 10:
             raise FieldError("magnitude", self.magnitude, "must be 0 to 10")
 

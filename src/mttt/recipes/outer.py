@@ -74,7 +74,8 @@ class EvolutionRecipe:
     """size of the perturbation of every parameter"""
 
     def __post_init__(self):
-        positive(pairs=self.pairs, sigma=self.sigma)
+        positive(2**20, pairs=self.pairs)
+        positive(sigma=self.sigma)
 
     def build(self, optimizer: optax.GradientTransformation) -> Rule:
         return EvolutionStrategies(optimizer, pairs=self.pairs, sigma=self.sigma)

@@ -64,10 +64,9 @@ class ViTRecipe:
     """what mixes the tokens"""
 
     def __post_init__(self):
-        for name in ("dim", "depth", "heads"):
-            if (value := getattr(self, name)) is not None:
-                positive(**{name: value})
-        positive(patch=self.patch)
+        positive(2**17, dim=self.dim, heads=self.heads)
+        positive(2**12, depth=self.depth)
+        positive(2**15, patch=self.patch)
 
     def build(self, spec: Spec, *, key: jax.Array) -> ViT:
         size = SIZES[self.size]
