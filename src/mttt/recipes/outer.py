@@ -56,6 +56,13 @@ class ExactRecipe:
     accumulate: int = 1
     """send each batch through the model in this many parts: less memory"""
 
+    keeps: ClassVar[bool] = True  # what goes into every block, for the backward pass
+
+    @property
+    def parts(self) -> int:
+        """In how many parts a batch goes through the model."""
+        return self.accumulate
+
     def __post_init__(self):
         positive(accumulate=self.accumulate)
 
@@ -72,6 +79,9 @@ class EvolutionRecipe:
     """antithetic pairs of perturbed models a step: each is two forward passes"""
     sigma: float = 0.02
     """size of the perturbation of every parameter"""
+
+    keeps: ClassVar[bool] = False
+    parts: ClassVar[int] = 1
 
     def __post_init__(self):
         positive(2**20, pairs=self.pairs)
