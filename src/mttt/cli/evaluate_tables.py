@@ -14,17 +14,17 @@ _CLASSES, _PAIRS, _LETTERS = 10, 5, 30  # lines of a table; letters of a class n
 
 def show_losses(layers: Sequence[Sequence[float]], console: Console) -> None:
     """Inner losses, a line for each layer. Where there are more steps than columns, they are taken ever less often."""
-    cells = [[_loss(loss) for loss in losses] for losses in layers]
     steps = len(layers[0]) - 1
-    widest = max(len(f"t = {steps}"), *(len(cell) for row in cells for cell in row))
+    ends = min(map(min, layers)), max(map(max, layers))
+    widest = max(map(len, (f"t = {steps}", *map(_loss, ends))))
     shown = chosen_steps(steps, (console.width - len("layer") - 4) // (widest + 3))
     console.print("Inner loss: half the squared error of a token's reconstruction, mean over tokens and features")
     table = Table()
     table.add_column("layer", justify="right", no_wrap=True)
     for t in shown:
         table.add_column(f"t = {t}", justify="right", no_wrap=True)
-    for number, row in enumerate(cells, start=1):
-        table.add_row(str(number), *(row[t] for t in shown))
+    for number, losses in enumerate(layers, start=1):
+        table.add_row(str(number), *(_loss(losses[t]) for t in shown))
     console.print(table)
     if len(shown) <= steps:
         say(console, f"{len(shown)} of {steps + 1} values of t are shown; --json has all.")
@@ -40,7 +40,7 @@ def chosen_steps(steps: int, most: int) -> list[int]:
 
 
 def _loss(loss: float) -> str:
-    return f"{loss:.4f}" if loss < 1000 else f"{loss:.2e}"
+    return f"{loss:.4f}" if abs(loss) < 1000 else f"{loss:.2e}"
 
 
 def show_classes(confusion: Confusion, names: Sequence[str], console: Console) -> None:

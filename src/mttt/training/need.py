@@ -65,7 +65,7 @@ def bytes_of(tree: Any) -> int:
     return sum(math.prod(array.shape) * array.dtype.itemsize for array in arrays)
 
 
-class Made(NamedTuple):
+class Footprint(NamedTuple):
     """What a function makes on the way to its result, in bytes."""
 
     product: int
@@ -74,14 +74,14 @@ class Made(NamedTuple):
     """all results of all operations"""
 
 
-def made_by(function: Callable[..., Any], *arguments: Any) -> Made:
+def footprint(function: Callable[..., Any], *arguments: Any) -> Footprint:
     """What a function of arrays, or of their shapes, makes. It is traced, not run."""
     closed, _, _ = eqx.filter_make_jaxpr(function)(*arguments)
     needed, _ = partial_eval.dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars), instantiate=True)
-    return _made(needed)
+    return _footprint(needed)
 
 
-def _made(jaxpr: Jaxpr) -> Made:
+def _footprint(jaxpr: Jaxpr) -> Footprint:
     product, together = 0, 0
     for equation in jaxpr.eqns:
         results = bytes_of([each.aval for each in equation.outvars])
@@ -93,10 +93,10 @@ def _made(jaxpr: Jaxpr) -> Made:
                 product = max(product, results)
         for inside in jax.tree.leaves(list(equation.params.values()), is_leaf=_is_program):
             if _is_program(inside):
-                within = _made(inside.jaxpr if isinstance(inside, ClosedJaxpr) else inside)
+                within = _footprint(inside.jaxpr if isinstance(inside, ClosedJaxpr) else inside)
                 product = max(product, within.product)
                 together += within.together * equation.params.get("length", 1)
-    return Made(product, together)
+    return Footprint(product, together)
 
 
 def _is_program(value: Any) -> bool:

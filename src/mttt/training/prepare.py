@@ -26,7 +26,7 @@ from mttt.outer import (
     evaluate,
 )
 from mttt.recipes import Recipe
-from mttt.training.need import Need, bytes_of, kept_by, made_by, trained_bytes
+from mttt.training.need import Need, bytes_of, footprint, kept_by, trained_bytes
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Prepared:
         need = Need(bytes_of(state.model), bytes_of(state.rule_state), trained_bytes(state.model), stream)
         need.check()
         predict = lambda model, inputs: jax.vmap(lambda row: model(row, key=key))(self.read(inputs))  # noqa: E731
-        made = made_by(predict, state.model, self._inputs(rows))
+        made = footprint(predict, state.model, self._inputs(rows))
         need = need._replace(activations=max(stream, made.product))
         need.check()
         # What is kept takes another second to find out. It is never much more than all that was made.
@@ -86,7 +86,7 @@ class Prepared:
         """The same for the evaluation of a model on so many examples at a time."""
         Need(bytes_of(model), activations=bytes_of(self._stream(rows))).check()
         trace = lambda model, inputs: jax.vmap(model.trace)(self.read(inputs))  # noqa: E731
-        Need(bytes_of(model), activations=made_by(trace, model, self._inputs(rows)).product).check()
+        Need(bytes_of(model), activations=footprint(trace, model, self._inputs(rows)).product).check()
 
     def _stream(self, rows: int) -> jax.ShapeDtypeStruct:
         """What goes from block to block."""
