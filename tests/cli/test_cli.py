@@ -99,8 +99,8 @@ def test_predict_prints_the_top_classes(run, tmp_path, here):
         (["train", "--evaluate-every", "1e308"], "--evaluate-every 1e+308: must"),
         (["train", "--model.dim", "2147483647"], "dim=2147483647: must be at most 131,072"),
         (["train", "--model.depth", "2147483647"], "depth=2147483647: must be at most 4,096"),
-        (["train", "--model.mixer.learner.factor", "2147483647"], "factor=2147483647: must be at most 1,024"),
-        (["train", "--model.mixer.batching.steps", "9" * 20], "must be at most 1,048,576"),
+        (["train", "--model.mixer.learner.factor", "2147483647"], "factor=2147483647: must"),
+        (["train", "--model.mixer.batching.steps", "9" * 20], "steps=999"),
         (["train", "--model.mixer", "hyena", "--model.mixer.order", "2147483647"], "must be at most 64"),
         (["train", "--model.dim", "131072", "--model.heads", "1024"], "TiB of memory"),
         (["evaluate", "nowhere"], "does not exist"),
@@ -154,7 +154,8 @@ def test_defects_of_ours_are_not_blamed_on_the_user(monkeypatch):
         (["--steps", "-1"], "--steps -1: must"),
         (["--steps", "9" * 20], "must be at most 1,048,576"),
         (["--rate", "nan"], "--rate nan: must"),
-        (["--rate", "1e30", "--json"], "diverged"),
+        (["--steps", "4", "--rate", "2e9", "--json"], "diverged"),
+        (["--rate", "1e30"], "--rate 1e+30: must"),
     ],
 )
 def test_impossible_evaluations_are_refused(run, words, reason, here):

@@ -62,8 +62,9 @@ def main(words: list[str], console: Console) -> int:
     confusion = Confusion.of(result.answers, len(loaded.classes))
     names = [one_line(name) for name in loaded.classes]
     if arguments.json:
-        record = {"data": where} | result.record() | _by_class(confusion, loaded.classes)
-        print(json.dumps(record | {"skipped": [example._asdict() for example in batches.skipped]}))
+        record = {"data": where, **result.record(), "inner_losses": _finite(result.per_layer())}
+        skipped = [example._asdict() for example in batches.skipped]
+        print(json.dumps({**record, **_by_class(confusion, loaded.classes), "skipped": skipped}))
     else:
         _show(result, where, batches, console)
         show_classes(confusion, names, console)
@@ -111,6 +112,11 @@ def _changed(loaded: Loaded, arguments: Arguments) -> Any:
         replace(mixer.batching, steps=steps)  # refuses what no recipe could have
     optimizer = None if rate is None else mixer.optimizer_at(rate)
     return with_inner_loop(loaded.model, steps=steps, optimizer=optimizer)
+
+
+def _finite(layers: list[list[float]] | None) -> list[list[float | None]] | None:
+    """JSON has no infinity, and an inner loop may end there though the logits are finite."""
+    return layers and [[loss if math.isfinite(loss) else None for loss in losses] for losses in layers]
 
 
 def _by_class(confusion: Confusion, classes: Sequence[str]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class Relabelled:
 def relabel(source: PictureSource, classes: Sequence[str], known: Sequence[str], where: str) -> Relabelled:
     """The pictures of a source with `classes`, with the numbers of the classes of the same names in `known`."""
     number = {name: label for label, name in enumerate(known)}
-    used = np.unique(source.labels)
+    used: list[int] = np.unique(source.labels).tolist()
     if unknown := [classes[label] for label in used if classes[label] not in number]:
         raise BadData(
             f"{where} has pictures of {len(unknown)} classes that the model does not know: {_some(unknown)}. "
