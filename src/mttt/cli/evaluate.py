@@ -116,7 +116,9 @@ def _changed(loaded: Loaded, arguments: Arguments) -> Any:
 
 def _finite(layers: list[list[float]] | None) -> list[list[float | None]] | None:
     """JSON has no infinity, and an inner loop may end there though the logits are finite."""
-    return layers and [[loss if math.isfinite(loss) else None for loss in losses] for losses in layers]
+    if layers is None:
+        return None
+    return [[loss if math.isfinite(loss) else None for loss in losses] for losses in layers]
 
 
 def _by_class(confusion: Confusion, classes: Sequence[str]) -> dict[str, Any]:
