@@ -55,3 +55,9 @@ def here(capsys, monkeypatch):
         return out, err
 
     return run
+
+
+@pytest.fixture
+def endless_memory(monkeypatch):
+    """What is built for larger machines is checked on this one."""
+    monkeypatch.setattr("mttt.training.need.memory_limit", lambda: None)

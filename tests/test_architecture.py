@@ -22,7 +22,7 @@ BELOW = {
     "outer": {"nn"},
     "report": {"files", "runs"},
     "recipes": {"fields", "files", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
-    "training": {"fields", "files", "recipes", "outer", "data", "runs"},
+    "training": {"fields", "files", "recipes", "outer", "nn", "data", "runs"},
     "bench": {"files", "training", "recipes", "count", "models", "mixers", "inner", "nn", "data", "runs"},
     "studies": {
         "fields",

@@ -94,7 +94,15 @@ def test_predict_prints_the_top_classes(run, tmp_path, here):
         (["train", "--data.holdout", "1.5"], "holdout=1.5"),
         (["train", "--data.holdout", "0.001"], "leaves none to evaluate on"),
         (["train", "--seed", "99999999999999999999"], "less than 2³²"),
-        (["train", "--epochs", "1e12"], "more than 2³¹ steps"),
+        (["train", "--epochs", "1e9"], "more than 2³¹ steps"),
+        (["train", "--epochs", "1e12"], "--epochs 1000000000000.0: must be at most 2,147,483,647"),
+        (["train", "--evaluate-every", "1e308"], "--evaluate-every 1e+308: must"),
+        (["train", "--model.dim", "2147483647"], "dim=2147483647: must be at most 131,072"),
+        (["train", "--model.depth", "2147483647"], "depth=2147483647: must be at most 4,096"),
+        (["train", "--model.mixer.learner.factor", "2147483647"], "factor=2147483647: must"),
+        (["train", "--model.mixer.batching.steps", "9" * 20], "steps=999"),
+        (["train", "--model.mixer", "hyena", "--model.mixer.order", "2147483647"], "must be at most 64"),
+        (["train", "--model.dim", "131072", "--model.heads", "1024"], "TiB of memory"),
         (["evaluate", "nowhere"], "does not exist"),
         (["predict", "nowhere", "x.png"], "does not exist"),
     ],
@@ -143,9 +151,11 @@ def test_defects_of_ours_are_not_blamed_on_the_user(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--steps", "-1"], "steps=-1"),
+        (["--steps", "-1"], "--steps -1: must"),
+        (["--steps", "9" * 20], "must be at most 1,048,576"),
         (["--rate", "nan"], "--rate nan: must"),
-        (["--rate", "1e30", "--json"], "diverged"),
+        (["--steps", "4", "--rate", "2e9", "--json"], "diverged"),
+        (["--rate", "1e30"], "--rate 1e+30: must"),
     ],
 )
 def test_impossible_evaluations_are_refused(run, words, reason, here):

@@ -218,6 +218,10 @@ def test_compiled_numbers_are_right(batch):
 def test_sincos_positions_tell_places_apart():
     positions = np.asarray(mttt.SinCosPositions(3, 5, 16, key=jax.random.key(0))())
     assert positions.shape == (15, 16)
+    frequencies = 10_000.0 ** (-np.arange(4) / 3)
+    x, y = (place[:, None] * frequencies[None, :] for place in (np.tile(np.arange(5), 3), np.repeat(np.arange(3), 5)))
+    expected = np.concatenate([np.sin(x), np.cos(x), np.sin(y), np.cos(y)], axis=1)
+    assert (positions == expected.astype(np.float32)).all()
     distances = np.linalg.norm(positions[:, None] - positions[None], axis=2)
     assert distances[~np.eye(15, dtype=bool)].min() > 0.1
     with pytest.raises(ValueError, match="multiple of 4; try 20"):

@@ -193,6 +193,9 @@ def test_evaluation_does_not_depend_on_the_batches(model):
     assert results[0].loss == pytest.approx(results[1].loss, rel=1e-5)
     np.testing.assert_allclose(results[0].inner_losses, results[1].inner_losses, rtol=1e-5)
     assert np.shape(results[0].per_layer()) == (2, 2)
+    for result in results:  # rows that only fill a batch up have no answer
+        assert result.answers.labels.tolist() == rows.labels.tolist()
+        assert np.mean(result.answers.labels == result.answers.predicted) == pytest.approx(result.accuracy)
     record = results[0].record()
     assert (record["examples"], record["accuracy"]) == (50, results[0].accuracy)
     assert results[0]._replace(loss=float("nan")).record()["loss"] is None

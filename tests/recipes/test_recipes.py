@@ -170,7 +170,7 @@ class Many:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_presets_can_run(preset):
+def test_presets_can_run(preset, endless_memory):
     """Where the data is not there, with data of its shape."""
     recipe = PRESETS[preset].recipe
     assert decode(json.loads(json.dumps(encode(recipe)))) == recipe

@@ -140,7 +140,7 @@ def _without_the_layer(recipe):
 
 
 @pytest.mark.parametrize("row", [row for row in ALL_ROWS if row is not table3.ATTENTION], ids=lambda row: row.name)
-def test_the_papers_scale_is_the_papers(row):
+def test_the_papers_scale_is_the_papers(row, endless_memory):
     inputs = jax.ShapeDtypeStruct((224, 224, 3), np.uint8)
     spec = Spec(inputs, tuple(f"class {number}" for number in range(1000)))
     recipe = SCALES["paper"].recipe(row, seed=1, path="imagenet")

@@ -1,8 +1,11 @@
 """mttt predict"""
 
 import json
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -10,10 +13,12 @@ import tyro
 from rich.console import Console
 
 from mttt.cli.arguments import UsageError, refusing
+from mttt.cli.say import one_line, printable, say
+from mttt.data import BadExample
 from mttt.data.pictures import load_picture
 from mttt.outer import self_check
 from mttt.recipes.data import fit_picture
-from mttt.training import load
+from mttt.training import Loaded, load
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class Arguments:
 
 
 def main(words: list[str], console: Console) -> int:
-    """Run the command; the exit code."""
+    """Run the command; the exit code: 1 if a picture could not be used."""
     arguments = tyro.cli(Arguments, args=words, prog="mttt predict")
     if not arguments.images:
         raise UsageError("no image was given: mttt predict RUN IMAGE …")
@@ -41,20 +46,46 @@ def main(words: list[str], console: Console) -> int:
         raise UsageError(f"top={arguments.top}: must be 1 or more")
     with refusing():
         loaded = load(arguments.run)
-        shape = loaded.spec.inputs.shape
-        fit = fit_picture(loaded.recipe.data, shape)
-        pictures = [load_picture(path, fit, shape, invert=arguments.invert) for path in arguments.images]
+        classify = _classifier(loaded, arguments)
     self_check()
-    classify = jax.jit(lambda image: jax.nn.softmax(loaded.model(loaded.read(image))))
     answers = []
-    for path, picture in zip(arguments.images, pictures, strict=True):
-        probabilities = np.asarray(classify(picture))
-        order = np.argsort(-probabilities)[: arguments.top]
-        answers.append({"image": str(path), "top": [[loaded.classes[i], float(probabilities[i])] for i in order]})
+    for path in arguments.images:
+        answer = _answer(path, classify)
+        answers.append(answer)
+        if not arguments.json:
+            _show(answer, console)
     if arguments.json:
         print(json.dumps(answers))
-        return 0
-    for answer in answers:
-        classes = "  ".join(f"{name} {probability:.1%}" for name, probability in answer["top"])
-        console.print(f"{answer['image']}: {classes}", highlight=False, soft_wrap=True, markup=False)
-    return 0
+    return 1 if any("error" in answer for answer in answers) else 0
+
+
+def _classifier(loaded: Loaded, arguments: Arguments) -> Callable[[Path], list[list[Any]]]:
+    """From a file to the likeliest classes and their probabilities."""
+    shape = loaded.spec.inputs.shape
+    fit = fit_picture(loaded.recipe.data, shape)
+    run = jax.jit(lambda image: jax.nn.softmax(loaded.model(loaded.read(image))))
+
+    def classify(path: Path) -> list[list[Any]]:
+        probabilities = np.asarray(run(load_picture(path, fit, shape, invert=arguments.invert)))
+        order = np.argsort(-probabilities)[: arguments.top]
+        return [[loaded.classes[i], float(probabilities[i])] for i in order]
+
+    return classify
+
+
+def _answer(path: Path, classify: Callable[[Path], list[list[Any]]]) -> dict[str, Any]:
+    """What a picture is, or why nobody can say: one that cannot be used does not stand in the way of the others."""
+    try:
+        return {"image": str(path), "top": classify(path)}
+    except BadExample as bad:
+        return {"image": str(path), "error": bad.reason}
+    except OSError as error:
+        return {"image": str(path), "error": str(error)}
+
+
+def _show(answer: dict[str, Any], console: Console) -> None:
+    image = one_line(answer["image"])
+    if "error" in answer:
+        print(printable(f"mttt: {image}: {answer['error']}"), file=sys.stderr)
+        return
+    say(console, f"{image}: " + "  ".join(f"{one_line(name)} {probability:.1%}" for name, probability in answer["top"]))

@@ -68,10 +68,16 @@ class SinCosPositions(eqx.Module):
     def __call__(self) -> Float[Array, "n d"]:
         quarter = self.dim // 4
         frequencies = 10_000.0 ** (-np.arange(quarter) / max(quarter - 1, 1))
-        y, x = np.mgrid[: self.rows, : self.columns]
-        angles = [axis.reshape(-1, 1) * frequencies[None, :] for axis in (x, y)]
-        features = [f(angle) for angle in angles for f in (np.sin, np.cos)]
-        return jnp.asarray(np.concatenate(features, axis=1), dtype=float)
+
+        def waves(count: int) -> Float[Array, "count half_d"]:
+            """Of the places along one axis: the table of all places is never a constant of a program."""
+            angles = np.arange(count)[:, None] * frequencies[None, :]
+            return jnp.asarray(np.concatenate([np.sin(angles), np.cos(angles)], axis=1), dtype=float)
+
+        shape = (self.rows, self.columns, 2 * quarter)
+        x = jnp.broadcast_to(waves(self.columns)[None, :, :], shape)
+        y = jnp.broadcast_to(waves(self.rows)[:, None, :], shape)
+        return jnp.concatenate([x, y], axis=2).reshape(self.rows * self.columns, self.dim)
 
 
 class LearnedPositions(eqx.Module):

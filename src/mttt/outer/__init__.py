@@ -1,6 +1,7 @@
 """The outer loop: an objective says how well a model predicts, a rule how it changes."""
 
 from mttt.outer.classification import Classification as Classification, score as score
+from mttt.outer.confusion import Confusion as Confusion
 from mttt.outer.evaluate import (
     Evaluation as Evaluation,
     NothingToEvaluate as NothingToEvaluate,
@@ -18,7 +19,7 @@ from mttt.outer.loop import (
     train as train,
 )
 from mttt.outer.mixup import Mixup as Mixup
-from mttt.outer.objective import Judged as Judged, Objective as Objective, Score as Score
+from mttt.outer.objective import Answers as Answers, Judged as Judged, Objective as Objective, Score as Score
 from mttt.outer.optimizer import outer_optimizer as outer_optimizer, schedule as schedule
 from mttt.outer.rule import Rule as Rule, Stepped as Stepped
 from mttt.outer.selfcheck import WrongNumbers as WrongNumbers, self_check as self_check

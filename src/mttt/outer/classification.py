@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from mttt.outer.objective import Judged, Objective, Score
+from mttt.outer.objective import Answers, Judged, Objective, Score
 
 
 @runtime_checkable
@@ -64,6 +64,7 @@ class Classification(Objective):
         return score(logits, jnp.asarray(rows.labels), jnp.asarray(rows.weights))
 
     def measure(self, model: Any, batch: Labelled) -> Judged:
-        """Score the logits, and keep what the inner loops did."""
-        traced = jax.vmap(model.trace)(self.read(batch.inputs))
-        return Judged(score(traced.logits, jnp.asarray(batch.labels), jnp.asarray(batch.weights)), traced.losses)
+        """Score the logits; keep what the inner loops did, and what each row was taken for."""
+        logits, losses = jax.vmap(model.trace)(self.read(batch.inputs))
+        labels, weights = jnp.asarray(batch.labels), jnp.asarray(batch.weights)
+        return Judged(score(logits, labels, weights), losses, Answers(labels, jnp.argmax(logits, axis=1)))

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mttt.outer.objective import Objective
+from mttt.outer.objective import Answers, Objective
 
 
 class NothingToEvaluate(ValueError):
@@ -27,6 +27,8 @@ class Evaluation(NamedTuple):
     loss: float
     examples: int
     inner_losses: np.ndarray | None
+    answers: Answers | None = None
+    """of every example that counts, in order; None where there are no classes"""
 
     def per_layer(self) -> list[list[float]] | None:
         """[layer][t], the mean over heads."""
@@ -45,9 +47,9 @@ class Evaluation(NamedTuple):
 
 @eqx.filter_jit
 def _evaluate_batch(model: Any, batch: Any, objective: Objective):
-    score, losses = objective.measure(model, batch)
+    score, losses, answers = objective.measure(model, batch)
     weighted = None if losses is None else jnp.einsum("b,blht->lht", batch.weights, losses)
-    return score, weighted, jnp.sum(batch.weights)
+    return score, weighted, jnp.sum(batch.weights), answers
 
 
 def evaluate(model: Any, batches: Iterable[Any], *, objective: Objective) -> Evaluation:
@@ -55,14 +57,18 @@ def evaluate(model: Any, batches: Iterable[Any], *, objective: Objective) -> Eva
 
     Sums are float64 on the host, so the result does not depend on the size of the batches more than float32 does.
     """
-    totals, examples, inner = np.zeros(3), 0.0, None
+    totals, examples, inner, answered = np.zeros(3), 0.0, None, []
     for batch in batches:
-        score, losses, weight = _evaluate_batch(model, jax.tree.map(jnp.asarray, batch), objective)
+        score, losses, weight, answers = _evaluate_batch(model, jax.tree.map(jnp.asarray, batch), objective)
         totals += np.array([float(score.loss), float(score.correct), float(score.count)])
         examples += float(weight)
         if losses is not None:
             inner = np.asarray(losses, np.float64) + (0 if inner is None else inner)
+        if answers is not None:
+            answered.append(Answers(*(np.asarray(part)[np.asarray(batch.weights) > 0] for part in answers)))
     loss, correct, count = totals
     if not count:
         raise NothingToEvaluate("there is nothing to evaluate on: no row of any batch counts")
-    return Evaluation(correct / count, loss / count, int(examples), None if inner is None else inner / examples)
+    together = Answers(*map(np.concatenate, zip(*answered, strict=True))) if answered else None
+    mean = None if inner is None else inner / examples
+    return Evaluation(correct / count, loss / count, int(examples), mean, together)

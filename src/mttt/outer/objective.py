@@ -4,7 +4,8 @@ from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import equinox as eqx
-from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 
 class Score(eqx.Module):
@@ -15,12 +16,21 @@ class Score(eqx.Module):
     count: Float[Array, ""]
 
 
+class Answers(NamedTuple):
+    """What every row is, and what the model takes it for."""
+
+    labels: Int[Array | np.ndarray, " b"]
+    predicted: Int[Array | np.ndarray, " b"]
+
+
 class Judged(NamedTuple):
-    """A batch in evaluation: its score, and the inner losses of every row."""
+    """A batch in evaluation: its score, and the inner losses and answers of every row."""
 
     score: Score
     losses: Float[Array, "b depth heads steps"] | None
     """None for a model without an inner loop"""
+    answers: Answers | None = None
+    """None where there are no classes"""
 
 
 class Objective(eqx.Module):

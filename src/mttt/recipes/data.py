@@ -24,7 +24,7 @@ from mttt.data.pictures import (
 from mttt.data.pictures.augment import CentreCrop, Resize, ResizeShortSide, Transform
 from mttt.fields import FieldError
 from mttt.recipes.augment import AugmentRecipe
-from mttt.recipes.check import at_most, fraction, positive
+from mttt.recipes.check import fraction, positive
 
 LARGEST = 10_000  # side of a picture
 
@@ -257,8 +257,7 @@ class TarRecipe(PicturesRecipe):
 
 def _check(size: int | None, holdout: float) -> None:
     if size is not None:
-        at_most(LARGEST, size=size)
-        positive(size=size)
+        positive(LARGEST, size=size)
     fraction(holdout=holdout)
 
 

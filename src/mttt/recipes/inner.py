@@ -20,6 +20,8 @@ from mttt.mixers.ttt import MakeLearner, MakeTask
 from mttt.recipes.check import not_negative, positive
 
 Normalisation = Literal["release", "paper"]
+MOST_STEPS = 2**20
+"""of an inner loop"""
 
 
 def divisor(normalisation: Normalisation) -> float | None:
@@ -47,7 +49,7 @@ class MLPLearnerRecipe:
     """width of the hidden layer, in widths of a head"""
 
     def __post_init__(self):
-        positive(factor=self.factor)
+        positive(2**10, factor=self.factor)
 
     def build(self) -> MakeLearner:
         return partial(MLPLearner, factor=self.factor)
@@ -92,7 +94,7 @@ class FullBatchRecipe:
     """T, the number of inner steps; 0 is no learning at test time"""
 
     def __post_init__(self):
-        not_negative(steps=self.steps)
+        not_negative(MOST_STEPS, steps=self.steps)
 
     def build(self) -> FullBatch:
         return FullBatch(self.steps)
@@ -108,7 +110,7 @@ class MiniBatchesRecipe:
     """T, the number of mini-batches and so of inner steps; 0 is no learning at test time"""
 
     def __post_init__(self):
-        not_negative(steps=self.steps)
+        not_negative(MOST_STEPS, steps=self.steps)
 
     def build(self) -> MiniBatches:
         return MiniBatches(self.steps)
@@ -124,8 +126,7 @@ class RecomputeRecipe:
     """tokens at a time, at most; fewer take less memory, for the same numbers; by default 32√n / factor"""
 
     def __post_init__(self):
-        if self.block is not None:
-            positive(block=self.block)
+        positive(block=self.block)
 
     def build(self) -> Recompute:
         return Recompute(self.block)

@@ -1,15 +1,13 @@
 """Recipes of the inner loop's optimizers. `build` gets T; `at_rate` is the same optimizer with another, fixed η."""
 
-import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import jax.numpy as jnp
 import optax
 
-from mttt.fields import FieldError
 from mttt.inner import GradientDescent, OptaxOptimizer, Optimizer
-from mttt.recipes.check import fraction, positive
+from mttt.recipes.check import fraction, positive, within
 
 
 @dataclass(frozen=True)
@@ -22,8 +20,7 @@ class FixedRateRecipe:
     """η"""
 
     def __post_init__(self):
-        if not math.isfinite(self.rate):
-            raise FieldError("rate", self.rate, "must be a finite number")
+        within(rate=self.rate)
 
     def build(self, steps: int) -> Optimizer:
         return GradientDescent(self.rate)

@@ -58,7 +58,7 @@ class LinformerRecipe:
     """r; n, where there are fewer tokens"""
 
     def __post_init__(self):
-        positive(rank=self.rank)
+        positive(2**20, rank=self.rank)
 
     def build(self, tokens: int) -> MakeMixer:
         return partial(Linformer, tokens=tokens, rank=self.rank)
@@ -76,8 +76,9 @@ class LongformerRecipe:
     """how many tokens, from the first, see all and are seen by all"""
 
     def __post_init__(self):
-        not_negative(global_tokens=self.global_tokens)
-        if self.window < 2 or self.window % 2:
+        not_negative(2**20, global_tokens=self.global_tokens)
+        positive(2**24, window=self.window)
+        if self.window % 2:
             raise FieldError("window", self.window, "must be an even number above 0")
 
     def build(self, tokens: int) -> MakeMixer:
@@ -96,7 +97,7 @@ class SOFTRecipe:
     """steps of Newton and Raphson to the pseudo-inverse"""
 
     def __post_init__(self):
-        positive(landmarks=self.landmarks, iterations=self.iterations)
+        positive(2**16, landmarks=self.landmarks, iterations=self.iterations)
 
     def build(self, tokens: int) -> MakeMixer:
         return partial(SOFT, landmarks=self.landmarks, iterations=self.iterations)
@@ -116,7 +117,8 @@ class HyenaRecipe:
     """frequencies of the sines and cosines of the distance which that network sees"""
 
     def __post_init__(self):
-        positive(order=self.order, width=self.width, bands=self.bands)
+        positive(2**6, order=self.order)
+        positive(2**16, width=self.width, bands=self.bands)
 
     def build(self, tokens: int) -> MakeMixer:
         return partial(Hyena, order=self.order, width=self.width, bands=self.bands)

@@ -56,6 +56,13 @@ class ExactRecipe:
     accumulate: int = 1
     """send each batch through the model in this many parts: less memory"""
 
+    keeps: ClassVar[bool] = True  # what goes into every block, for the backward pass
+
+    @property
+    def parts(self) -> int:
+        """In how many parts a batch goes through the model."""
+        return self.accumulate
+
     def __post_init__(self):
         positive(accumulate=self.accumulate)
 
@@ -73,8 +80,12 @@ class EvolutionRecipe:
     sigma: float = 0.02
     """size of the perturbation of every parameter"""
 
+    keeps: ClassVar[bool] = False
+    parts: ClassVar[int] = 1
+
     def __post_init__(self):
-        positive(pairs=self.pairs, sigma=self.sigma)
+        positive(2**20, pairs=self.pairs)
+        positive(sigma=self.sigma)
 
     def build(self, optimizer: optax.GradientTransformation) -> Rule:
         return EvolutionStrategies(optimizer, pairs=self.pairs, sigma=self.sigma)

@@ -64,21 +64,28 @@ class ViTRecipe:
     """what mixes the tokens"""
 
     def __post_init__(self):
-        for name in ("dim", "depth", "heads"):
-            if (value := getattr(self, name)) is not None:
-                positive(**{name: value})
-        positive(patch=self.patch)
+        positive(2**17, dim=self.dim, heads=self.heads)
+        positive(2**12, depth=self.depth)
+        positive(2**15, patch=self.patch)
+
+    def sizes(self) -> Size:
+        """Width, blocks and heads."""
+        size = SIZES[self.size]
+        return Size(self.dim or size.dim, self.depth or size.depth, self.heads or size.heads)
+
+    def tokens(self, spec: Spec) -> int:
+        """n, of one input."""
+        height, width, _ = spec.inputs.shape
+        rows, columns = grid((height, width), self.patch)
+        return rows * columns
 
     def build(self, spec: Spec, *, key: jax.Array) -> ViT:
-        size = SIZES[self.size]
-        height, width, channels = spec.inputs.shape
-        rows, columns = grid((height, width), self.patch)
         return ViT(
-            (height, width, channels),
+            spec.inputs.shape,
             len(spec.classes),
-            size=Size(self.dim or size.dim, self.depth or size.depth, self.heads or size.heads),
+            size=self.sizes(),
             patch=self.patch,
-            mixer=self.mixer.build(rows * columns),
+            mixer=self.mixer.build(self.tokens(spec)),
             positions=SinCosPositions if self.positions == "sincos" else LearnedPositions,
             embed_init=lecun_normal if self.embedding == "lecun" else xavier_uniform,
             head=TanhHead if self.head == "tanh" else LinearHead,
@@ -130,9 +137,8 @@ class Recipe:
         not_negative(mixup=self.mixup)
         if not 0 <= self.seed < 2**32:
             raise FieldError("seed", self.seed, "must be at least 0 and less than 2³²")
-        parts = self.outer.accumulate if isinstance(self.outer, ExactRecipe) else 1
-        if self.batch_size % parts:
-            raise FieldError("outer.accumulate", parts, f"does not divide batch_size={self.batch_size}")
+        if self.batch_size % self.outer.parts:
+            raise FieldError("outer.accumulate", self.outer.parts, f"does not divide batch_size={self.batch_size}")
 
     def plan(self, examples: int) -> Plan:
         """The recipe in steps, for so many training examples."""

@@ -3,6 +3,7 @@
 import io
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from mttt.runs import Record
@@ -18,6 +19,18 @@ def can_draw() -> bool:
     except ImportError:
         return False
     return True
+
+
+def draw_png(place: Path, width: float, height: float, paint: Callable[[Any], None]) -> None:
+    """A drawing as a PNG file, for screens."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    paint(figure)
+    figure.savefig(place, dpi=150, format="png")
 
 
 def _draw(width: float, height: float, paint: Callable[[Any], None]) -> str:

@@ -4,6 +4,7 @@ from mttt.training.data import (
     check_data as check_data,
     default_workers as default_workers,
     load_data as load_data,
+    load_test as load_test,
 )
 from mttt.training.keeper import Observer as Observer
 from mttt.training.launch import launch as launch

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import PRNGKeyArray
 
-from mttt.data import BadData, DataSet, EvaluationBatches, Spec
+from mttt.data import BadData, DataSet, EvaluationBatches, Spec, View
 from mttt.data.pictures import to_float
 from mttt.outer import (
     Classification,
@@ -26,6 +26,7 @@ from mttt.outer import (
     evaluate,
 )
 from mttt.recipes import Recipe
+from mttt.training.need import Need, bytes_of, footprint, kept_by, trained_bytes
 
 
 @dataclass(frozen=True)
@@ -60,15 +61,49 @@ class Prepared:
         """One step of the training, to be compiled."""
         return Program(self.shapes(), objective=self.objective, rule=self.rule)
 
-    def check(self, model: Any = None) -> None:
-        """Raise a ValueError with the reason if the model, or one that is given, cannot run; nothing is computed."""
-        model = self.shapes().model if model is None else model
-        trace = lambda model, inputs: model.trace(self.read(inputs), key=jax.random.key(0))  # noqa: E731
-        eqx.filter_eval_shape(trace, model, self.spec.inputs)
+    def check(self) -> None:
+        """Raise a ValueError with the reason if the training cannot run, or needs more memory than there is.
+
+        Nothing is computed, and what is too large is not even traced.
+        """
+        outer, key, depth = self.recipe.outer, jax.random.key(0), self.recipe.model.sizes().depth
+        rows = self.recipe.batch_size // outer.parts
+        stream = bytes_of(self._stream(rows))
+        Need(activations=stream * (depth if outer.keeps else 1)).check()
+        state = self.shapes()
+        need = Need(bytes_of(state.model), bytes_of(state.rule_state), trained_bytes(state.model), stream)
+        need.check()
+        predict = lambda model, inputs: jax.vmap(lambda row: model(row, key=key))(self.read(inputs))  # noqa: E731
+        made = footprint(predict, state.model, self._inputs(rows))
+        need = need._replace(activations=max(stream, made.product))
+        need.check()
+        # What is kept takes another second to find out. It is never much more than all that was made.
+        if outer.keeps and depth > 1 and not need._replace(activations=4 * made.together).fits():
+            mix = lambda stack, tokens: jax.vmap(lambda row: stack(row, key=key).tokens)(tokens)  # noqa: E731
+            need._replace(activations=kept_by(state.model.stack, mix, self._stream(rows))).check()
+
+    def check_evaluation(self, model: Any, rows: int) -> None:
+        """The same for the evaluation of a model on so many examples at a time."""
+        Need(bytes_of(model), activations=bytes_of(self._stream(rows))).check()
+        trace = lambda model, inputs: jax.vmap(model.trace)(self.read(inputs))  # noqa: E731
+        Need(bytes_of(model), activations=footprint(trace, model, self._inputs(rows)).product).check()
+
+    def _stream(self, rows: int) -> jax.ShapeDtypeStruct:
+        """What goes from block to block."""
+        model = self.recipe.model
+        shape = (rows, model.tokens(self.spec), model.sizes().dim)
+        return jax.ShapeDtypeStruct(shape, jnp.dtype(self.recipe.dtype))
+
+    def _inputs(self, rows: int) -> Any:
+        return jax.tree.map(lambda one: jax.ShapeDtypeStruct((rows, *one.shape), one.dtype), self.spec.inputs)
 
     def evaluation_batches(self, data: DataSet) -> EvaluationBatches:
         """All that a model is judged by."""
-        return EvaluationBatches(data.evaluation, self.recipe.evaluation_batch_size)
+        return self.batches_of(data.evaluation)
+
+    def batches_of(self, view: View) -> EvaluationBatches:
+        """Other examples to judge a model by."""
+        return EvaluationBatches(view, self.recipe.evaluation_batch_size)
 
     def evaluate(self, model: Any, batches: EvaluationBatches) -> Evaluation:
         """How a model does. What had to be left out is in `batches.skipped` afterwards."""

@@ -1,0 +1,121 @@
+"""How much memory a model takes, at least.
+
+On a CPU nobody says no to a program that takes too much: the system stops it, or all else. What is counted here has to
+be there at one time whatever the compiler does, so nothing that could run is refused.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+from jax.extend.core import ClosedJaxpr, Jaxpr
+from jax.interpreters import partial_eval
+
+from mttt.nn import trainable
+from mttt.training.memory import memory_limit
+
+_SHOWN = ("parameters", "optimizer", "gradient", "activations")
+
+
+class NotEnoughMemory(ValueError):
+    """A model that takes more memory than there is."""
+
+
+class Need(NamedTuple):
+    """Bytes that are there at one time, at least."""
+
+    parameters: int = 0
+    optimizer: int = 0
+    gradient: int = 0
+    activations: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """Activations are gone when the gradient is complete, so only the larger of both counts."""
+        return self.parameters + self.optimizer + max(self.gradient, self.activations)
+
+    def fits(self) -> bool:
+        """Is there so much memory, as far as is known?"""
+        have = memory_limit()
+        return have is None or self.bytes <= have
+
+    def check(self) -> None:
+        """Refuse it if there is not so much memory."""
+        if not self.fits():
+            have = memory_limit()
+            assert have is not None
+            parts = ", ".join(f"{name} {_words(value)}" for name in _SHOWN if (value := getattr(self, name)))
+            raise NotEnoughMemory(
+                f"the model takes at least {_words(self.bytes)} of memory ({parts}), and there are {_words(have)}; "
+                "take a smaller dim or depth, fewer tokens (smaller images, larger patches) or fewer images at a time "
+                "(outer.accumulate, batch_size)"
+            )
+
+
+def _words(amount: int) -> str:
+    power = min(max(amount.bit_length() - 1, 0) // 10, 6)
+    return f"{amount / 1024**power:,.3g} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB')[power]}"
+
+
+def bytes_of(tree: Any) -> int:
+    """Of all arrays in it, or of arrays of its shapes."""
+    arrays = [leaf for leaf in jax.tree.leaves(tree) if hasattr(leaf, "dtype") and hasattr(leaf, "shape")]
+    return sum(math.prod(array.shape) * array.dtype.itemsize for array in arrays)
+
+
+class Footprint(NamedTuple):
+    """What a function makes on the way to its result, in bytes."""
+
+    product: int
+    """the largest result of a product of matrices: it is written to memory, which others may never be as a whole"""
+    together: int
+    """all results of all operations"""
+
+
+def footprint(function: Callable[..., Any], *arguments: Any) -> Footprint:
+    """What a function of arrays, or of their shapes, makes. It is traced, not run."""
+    closed, _, _ = eqx.filter_make_jaxpr(function)(*arguments)
+    needed, _ = partial_eval.dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars), instantiate=True)
+    return _footprint(needed)
+
+
+def _footprint(jaxpr: Jaxpr) -> Footprint:
+    product, together = 0, 0
+    for equation in jaxpr.eqns:
+        results = bytes_of([each.aval for each in equation.outvars])
+        together += results
+        if equation.primitive.name == "dot_general":
+            (contracted, _), _ = equation.params["dimension_numbers"]
+            left = equation.invars[0].aval.shape  # pyright: ignore
+            if math.prod(left[axis] for axis in contracted) > 1:  # without a sum it is no more than element by element
+                product = max(product, results)
+        for inside in jax.tree.leaves(list(equation.params.values()), is_leaf=_is_program):
+            if _is_program(inside):
+                within = _footprint(inside.jaxpr if isinstance(inside, ClosedJaxpr) else inside)
+                product = max(product, within.product)
+                together += within.together * equation.params.get("length", 1)
+    return Footprint(product, together)
+
+
+def _is_program(value: Any) -> bool:
+    return isinstance(value, Jaxpr | ClosedJaxpr)
+
+
+def kept_by(stack: Any, run: Callable[[Any, Any], Any], tokens: Any) -> int:
+    """Bytes that the backward pass of `run(stack, tokens)` gets from the forward pass, besides parameters.
+
+    The blocks of a stack are a loop, and what one loop hands to another is written to memory.
+    """
+
+    def backward(stack: Any, tokens: Any) -> Any:
+        params, rest = eqx.partition(stack, trainable(stack))
+        return jax.vjp(lambda params: run(eqx.combine(params, rest), tokens), params)[1]
+
+    return max(0, bytes_of(eqx.filter_eval_shape(backward, stack, tokens)) - trained_bytes(stack))
+
+
+def trained_bytes(model: Any) -> int:
+    """Of the parameters that have a gradient."""
+    return bytes_of(eqx.filter_eval_shape(lambda model: eqx.filter(model, trainable(model)), model))
