@@ -25,7 +25,8 @@ def arrays(run):
 
     with Run.open(run).checkpoints() as checkpoints:
         step = checkpoints.latest()
-        restored = checkpoints._manager.restore(step, args=ocp.args.Composite(state=ocp.args.StandardRestore()))
+        folder = (run / "checkpoints" / str(step)).absolute()
+        restored = checkpoints._orbax.restore(folder, args=ocp.args.Composite(state=ocp.args.StandardRestore()))
     return step, restored["state"]
 
 

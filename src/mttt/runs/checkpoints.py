@@ -1,17 +1,46 @@
-"""Checkpoints by Orbax: arrays under readable names, and the position in the data beside them."""
+"""Checkpoints by Orbax: arrays under readable names, and a seal with the position in the data and a digest of all."""
 
+import json
 import logging
+import os
+import re
+import shutil
+import stat
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import orbax.checkpoint as ocp
 
+from mttt.runs.digest import digest
+from mttt.runs.directory import entries
+from mttt.runs.document import COUNT, OBJECT, TEXT, check
+from mttt.runs.errors import DamagedCheckpoint, RunError
+
 T = TypeVar("T")
+
+_STEP = re.compile(r"0|[1-9][0-9]{0,17}")
+_LEFT_OVER = re.compile(r"[0-9]+\.orbax-checkpoint-tmp.*|deleting-[0-9]+")
+_SEAL = {"run": TEXT, "step": COUNT, "position": OBJECT, "digest": TEXT}
+
+
+@dataclass(frozen=True)
+class Kept(Generic[T]):
+    """What a checkpoint holds."""
+
+    step: int
+    state: T
+    position: dict[str, Any]
+
+
+class _Damaged(Exception):
+    """Why a checkpoint is not whole."""
 
 
 def _is_key(leaf: Any) -> bool:
@@ -26,49 +55,112 @@ def _named_arrays(tree: Any) -> dict[str, jax.Array]:
 
 @contextmanager
 def _without_remarks() -> Iterator[None]:
-    """Orbax remarks on options that we mean, such as reading only."""
+    """Orbax logs what it also raises, with tracebacks of its threads."""
     logger = logging.getLogger("absl")
     level = logger.level
-    logger.setLevel(logging.ERROR)
+    logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
         logger.setLevel(level)
 
 
+def steps_in(folder: Path) -> list[int]:
+    """The steps of the checkpoints in a folder, whole or not, newest first."""
+    try:
+        return sorted((int(name) for name in os.listdir(folder) if _STEP.fullmatch(name)), reverse=True)
+    except FileNotFoundError:
+        return []
+
+
 class Checkpoints:
     """The checkpoints of one run. Orbax writes each beside and renames it, so a half-written one is never seen."""
 
-    def __init__(self, path: Path, *, write: bool, keep: int = 2):
-        """Only the process that trains may `write`: it also clears away what a kill left half-written."""
-        with _without_remarks():
-            options = ocp.CheckpointManagerOptions(
-                max_to_keep=keep if write else None,
-                enable_async_checkpointing=False,
-                cleanup_tmp_directories=write,
-                read_only=not write,
-                create=write,
-            )
-            self._manager = ocp.CheckpointManager(path.absolute(), options=options)
+    def __init__(self, folder: Path, run: str, *, write: bool, keep: int = 2):
+        """`run` is the run's id. Only the process that trains it may `write`; it clears away what a kill left."""
+        self._folder, self._run, self._write, self._keep = folder, run, write, keep
+        self._orbax = ocp.Checkpointer(ocp.CompositeCheckpointHandler("state", "seal"))
+        if write:
+            folder.mkdir(exist_ok=True)
+            self._clear()
+
+    def close(self) -> None:
+        self._orbax.close()
 
     def latest(self) -> int | None:
-        """The step of the newest whole checkpoint."""
-        return self._manager.latest_step()
+        """The step of the newest checkpoint."""
+        return next(iter(steps_in(self._folder)), None)
+
+    def newest(self, like: T) -> Kept[T] | None:
+        """The newest that is whole; `like` has the state's structure. None if there is no checkpoint at all.
+
+        A warning tells which newer ones are damaged. The process that writes sets them aside; readers leave them.
+        """
+        damaged: dict[int, str] = {}
+        while left := [step for step in steps_in(self._folder) if step not in damaged]:
+            step = left[0]
+            try:
+                kept = self.restore(step, like)
+            except _Damaged as error:
+                if os.path.lexists(self._at(step)):  # else the process that trains the run has deleted it meanwhile
+                    damaged[step] = str(error)
+                continue
+            for other, why in damaged.items():
+                aside = self._set_aside(other) if self._write else "left where it is"
+                message = f"{self._at(other)} is damaged ({why}) and {aside}; the checkpoint of step {step} is used"
+                warnings.warn(message, DamagedCheckpoint, stacklevel=3)
+            return kept
+        if damaged:
+            reasons = "; ".join(f"step {step}: {why}" for step, why in damaged.items())
+            raise RunError(
+                f"no checkpoint in {self._folder} is whole ({reasons}). Nothing was changed: bring one back from a "
+                "copy, or train anew in another directory"
+            )
+        return None
 
     def save(self, step: int, state: Any, position: dict[str, Any]) -> None:
-        items = ocp.args.Composite(
-            state=ocp.args.StandardSave(_named_arrays(state)), position=ocp.args.JsonSave(position)
-        )
-        self._manager.save(step, args=items)
-        self._manager.wait_until_finished()
+        """Keep a state and where the data are; the oldest checkpoints go. An OSError says why that failed."""
+        folder = self._at(step)
+        if os.path.lexists(folder):
+            raise RunError(f"{folder} is there already, and this process did not write it; move it away")
+        arrays, about = _named_arrays(state), {"run": self._run, "step": step, "position": _as_json(position)}
+        seal = about | {"digest": digest(arrays, about)}
+        items = ocp.args.Composite(state=ocp.args.StandardSave(arrays), seal=ocp.args.JsonSave(seal))
+        try:
+            with _without_remarks():
+                self._orbax.save(folder.absolute(), args=items)
+        except (ValueError, OSError) as error:
+            self._clear()  # half a checkpoint may be what fills the disk
+            if (reason := _storage_error(error)) is None:
+                raise
+            raise reason from error
+        if not folder.is_dir():
+            raise OSError(f"Orbax did not write {folder}")
+        for old in steps_in(self._folder)[self._keep :]:
+            # Renamed first: whoever reads it now sees that it is gone, never half of it.
+            shutil.rmtree(self._at(old).rename(self._folder / f"deleting-{old}"))
 
-    def restore(self, step: int, like: T) -> tuple[T, dict[str, Any]]:
-        """The state and the position saved at `step`; `like` has the state's structure."""
+    def restore(self, step: int, like: T) -> Kept[T]:
+        """The checkpoint of a step, if it is what was saved; `like` has the state's structure."""
         wanted = _named_arrays(like)
-        abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, wanted)
-        items = ocp.args.Composite(state=ocp.args.StandardRestore(abstract), position=ocp.args.JsonRestore())
-        restored = self._manager.restore(step, args=items)
-        arrays = restored["state"]
+        try:
+            _check_files(self._at(step), 2**26 + 2 * sum(array.nbytes for array in wanted.values()))
+            abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, wanted)
+            items = ocp.args.Composite(state=ocp.args.StandardRestore(abstract), seal=ocp.args.JsonRestore())
+            with _without_remarks(), warnings.catch_warnings(action="ignore"):
+                restored = self._orbax.restore(self._at(step).absolute(), args=items)
+            arrays, seal = restored["state"], check(restored["seal"], _SEAL)
+        except MemoryError:
+            raise
+        except Exception as error:  # files of any content can make Orbax raise anything
+            raise _Damaged(_first_words(error)) from error
+        if seal["run"] != self._run:
+            raise _Damaged("it belongs to another run")
+        if seal["step"] != step:
+            raise _Damaged(f"it was saved at step {seal['step']}")
+        about = {name: seal[name] for name in ("run", "step", "position")}
+        if digest(arrays, about) != seal["digest"]:
+            raise _Damaged("its contents are not what was saved")
 
         def fill(path, leaf):
             if not eqx.is_array(leaf):
@@ -76,7 +168,46 @@ class Checkpoints:
             array = arrays[jax.tree_util.keystr(path)]
             return jax.random.wrap_key_data(array) if _is_key(leaf) else array
 
-        return jax.tree_util.tree_map_with_path(fill, like), restored["position"]
+        return Kept(step, jax.tree_util.tree_map_with_path(fill, like), seal["position"])
 
-    def close(self) -> None:
-        self._manager.close()
+    def _at(self, step: int) -> Path:
+        return self._folder / str(step)
+
+    def _clear(self) -> None:
+        for name in os.listdir(self._folder):
+            if _LEFT_OVER.fullmatch(name):
+                shutil.rmtree(self._folder / name)
+
+    def _set_aside(self, step: int) -> str:
+        """Under a name that is no step; what happened, in words."""
+        names = (f"damaged-{step}{suffix}" for suffix in ("", *(f"-{number}" for number in range(2, 10**6))))
+        name = next(name for name in names if not os.path.lexists(self._folder / name))
+        self._at(step).rename(self._folder / name)
+        return f"was renamed to {name}"
+
+
+def _as_json(position: dict[str, Any]) -> dict[str, Any]:
+    """As it will be read again, so that its digest is the same."""
+    return json.loads(json.dumps(position))
+
+
+def _check_files(folder: Path, limit: int) -> None:
+    """Orbax would wait for a pipe, and read a file of any size."""
+    size = 0
+    for path, status in entries(folder):
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+            raise ValueError(f"{path.relative_to(folder)} is not a regular file")
+        size += status.st_size
+    if size > limit:
+        raise ValueError(f"it has {size:,} bytes, and the state of this run at most {limit:,}")
+
+
+def _storage_error(error: Exception) -> OSError | None:
+    """The error of the system that TensorStore's error tells of."""
+    found = re.search(r"os_error_code='(\d+)'", str(error))
+    return OSError(int(found[1]), os.strerror(int(found[1]))) if found else None
+
+
+def _first_words(error: Exception) -> str:
+    words = " ".join(str(error).split()) or type(error).__name__
+    return words if len(words) <= 160 else f"{words[:160]} …"

@@ -7,7 +7,7 @@ from typing import Any
 
 from mttt.data import Spec
 from mttt.recipes import Recipe, recipe_of
-from mttt.runs import Run
+from mttt.runs import Run, RunError
 from mttt.training.prepare import Prepared, prepare_for
 
 
@@ -43,13 +43,24 @@ class Loaded:
 
 
 def load(path: str | Path) -> Loaded:
-    """The model of a run's newest checkpoint. The data that it was trained on may be gone."""
+    """The model of a run's newest whole checkpoint. The data that it was trained on may be gone.
+
+    A `mttt.runs.DamagedCheckpoint` warning tells of newer checkpoints that are not whole.
+    """
     run = Run.open(Path(path))
-    spec, examples = Spec.from_json(run.data["spec"]), run.data["train"]["examples"]
-    prepared = prepare_for(recipe_of(run), spec, examples)
+    prepared = prepare_for(recipe_of(run), *_what_the_data_were(run))
     with run.checkpoints() as checkpoints:
-        step = checkpoints.latest()
-        if step is None:
+        kept = checkpoints.newest(prepared.state())
+        if kept is None:
             raise run.no_checkpoint()
-        state, _ = checkpoints.restore(step, prepared.state())
-    return Loaded(state.model, step, prepared)
+    return Loaded(kept.state.model, kept.step, prepared)
+
+
+def _what_the_data_were(run: Run) -> tuple[Spec, int]:
+    try:
+        spec, examples = Spec.from_json(run.data["spec"]), run.data["train"]["examples"]
+        if type(examples) is not int or examples < 1 or not all(isinstance(name, str) for name in spec.classes):
+            raise ValueError("its classes should be texts, and its number of training examples 1 or more")
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        raise RunError(f"{run.path / 'recipe.json'} does not say what the data were: {error}") from error
+    return spec, examples
