@@ -1,11 +1,9 @@
-"""Checkpoints by Orbax: arrays under readable names, and a seal with the position in the data and a digest of all."""
+"""Checkpoints: arrays under readable names, by Orbax, and a seal with the position in the data."""
 
-import json
 import logging
 import os
 import re
 import shutil
-import stat
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,16 +16,13 @@ import jax
 import jax.numpy as jnp
 import orbax.checkpoint as ocp
 
-from mttt.runs.digest import digest
-from mttt.runs.directory import entries
-from mttt.runs.document import COUNT, OBJECT, TEXT, check
 from mttt.runs.errors import DamagedCheckpoint, RunError
+from mttt.runs.seal import Damaged, is_sealed, seal, sealed
 
 T = TypeVar("T")
 
 _STEP = re.compile(r"0|[1-9][0-9]{0,17}")
-_LEFT_OVER = re.compile(r"[0-9]+\.orbax-checkpoint-tmp.*|deleting-[0-9]+")
-_SEAL = {"run": TEXT, "step": COUNT, "position": OBJECT, "digest": TEXT}
+_LEFT_OVER = re.compile(r"writing-[0-9]+|deleting-[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -39,10 +34,6 @@ class Kept(Generic[T]):
     position: dict[str, Any]
 
 
-class _Damaged(Exception):
-    """Why a checkpoint is not whole."""
-
-
 def _is_key(leaf: Any) -> bool:
     return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
@@ -51,6 +42,10 @@ def _named_arrays(tree: Any) -> dict[str, jax.Array]:
     """Every array of a tree under its path, such as `.model.head.logits.bias`."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(eqx.filter(tree, eqx.is_array))
     return {jax.tree_util.keystr(path): jax.random.key_data(a) if _is_key(a) else a for path, a in leaves}
+
+
+def _forms(arrays: dict[str, jax.Array]) -> dict[str, str]:
+    return {name: f"{array.dtype}{list(array.shape)}" for name, array in arrays.items()}
 
 
 @contextmanager
@@ -74,12 +69,12 @@ def steps_in(folder: Path) -> list[int]:
 
 
 class Checkpoints:
-    """The checkpoints of one run. Orbax writes each beside and renames it, so a half-written one is never seen."""
+    """The checkpoints of one run. Each is written beside and renamed, so a half-written one is never seen."""
 
     def __init__(self, folder: Path, run: str, *, write: bool, keep: int = 2):
         """`run` is the run's id. Only the process that trains it may `write`; it clears away what a kill left."""
         self._folder, self._run, self._write, self._keep = folder, run, write, keep
-        self._orbax = ocp.Checkpointer(ocp.CompositeCheckpointHandler("state", "seal"))
+        self._orbax = ocp.Checkpointer(ocp.StandardCheckpointHandler())
         if write:
             folder.mkdir(exist_ok=True)
             self._clear()
@@ -101,17 +96,19 @@ class Checkpoints:
             step = left[0]
             try:
                 kept = self.restore(step, like)
-            except _Damaged as error:
+            except Exception as error:
                 if os.path.lexists(self._at(step)):  # else the process that trains the run has deleted it meanwhile
+                    if not isinstance(error, Damaged):
+                        raise
                     damaged[step] = str(error)
                 continue
             for other, why in damaged.items():
                 aside = self._set_aside(other) if self._write else "left where it is"
-                message = f"{self._at(other)} is damaged ({why}) and {aside}; the checkpoint of step {step} is used"
+                message = f"{self._at(other)} is damaged (it {why}) and {aside}; the checkpoint of step {step} is used"
                 warnings.warn(message, DamagedCheckpoint, stacklevel=3)
             return kept
         if damaged:
-            reasons = "; ".join(f"step {step}: {why}" for step, why in damaged.items())
+            reasons = "; ".join(f"that of step {step} {why}" for step, why in damaged.items())
             raise RunError(
                 f"no checkpoint in {self._folder} is whole ({reasons}). Nothing was changed: bring one back from a "
                 "copy, or train anew in another directory"
@@ -120,47 +117,33 @@ class Checkpoints:
 
     def save(self, step: int, state: Any, position: dict[str, Any]) -> None:
         """Keep a state and where the data are; the oldest checkpoints go. An OSError says why that failed."""
-        folder = self._at(step)
+        folder, beside, arrays = self._at(step), self._folder / f"writing-{step}", _named_arrays(state)
         if os.path.lexists(folder):
             raise RunError(f"{folder} is there already, and this process did not write it; move it away")
-        arrays, about = _named_arrays(state), {"run": self._run, "step": step, "position": _as_json(position)}
-        seal = about | {"digest": digest(arrays, about)}
-        items = ocp.args.Composite(state=ocp.args.StandardSave(arrays), seal=ocp.args.JsonSave(seal))
         try:
+            beside.mkdir()
             with _without_remarks():
-                self._orbax.save(folder.absolute(), args=items)
+                self._orbax.save((beside / "state").absolute(), args=ocp.args.StandardSave(arrays))
+            seal(beside, self._run, step, position, _forms(arrays))
+            beside.rename(folder)
         except (ValueError, OSError) as error:
             self._clear()  # half a checkpoint may be what fills the disk
             if (reason := _storage_error(error)) is None:
                 raise
             raise reason from error
-        if not folder.is_dir():
-            raise OSError(f"Orbax did not write {folder}")
-        for old in steps_in(self._folder)[self._keep :]:
+        ours = [step for step in steps_in(self._folder) if is_sealed(self._at(step))]
+        for old in ours[self._keep :]:
             # Renamed first: whoever reads it now sees that it is gone, never half of it.
             shutil.rmtree(self._at(old).rename(self._folder / f"deleting-{old}"))
 
     def restore(self, step: int, like: T) -> Kept[T]:
         """The checkpoint of a step, if it is what was saved; `like` has the state's structure."""
         wanted = _named_arrays(like)
-        try:
-            _check_files(self._at(step), 2**26 + 2 * sum(array.nbytes for array in wanted.values()))
-            abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, wanted)
-            items = ocp.args.Composite(state=ocp.args.StandardRestore(abstract), seal=ocp.args.JsonRestore())
-            with _without_remarks(), warnings.catch_warnings(action="ignore"):
-                restored = self._orbax.restore(self._at(step).absolute(), args=items)
-            arrays, seal = restored["state"], check(restored["seal"], _SEAL)
-        except MemoryError:
-            raise
-        except Exception as error:  # files of any content can make Orbax raise anything
-            raise _Damaged(_first_words(error)) from error
-        if seal["run"] != self._run:
-            raise _Damaged("it belongs to another run")
-        if seal["step"] != step:
-            raise _Damaged(f"it was saved at step {seal['step']}")
-        about = {name: seal[name] for name in ("run", "step", "position")}
-        if digest(arrays, about) != seal["digest"]:
-            raise _Damaged("its contents are not what was saved")
+        position = sealed(self._at(step), self._run, step, _forms(wanted))
+        abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, wanted)
+        with _without_remarks():
+            args = ocp.args.StandardRestore(abstract)
+            arrays = self._orbax.restore((self._at(step) / "state").absolute(), args=args)
 
         def fill(path, leaf):
             if not eqx.is_array(leaf):
@@ -168,7 +151,7 @@ class Checkpoints:
             array = arrays[jax.tree_util.keystr(path)]
             return jax.random.wrap_key_data(array) if _is_key(leaf) else array
 
-        return Kept(step, jax.tree_util.tree_map_with_path(fill, like), seal["position"])
+        return Kept(step, jax.tree_util.tree_map_with_path(fill, like), position)
 
     def _at(self, step: int) -> Path:
         return self._folder / str(step)
@@ -186,28 +169,7 @@ class Checkpoints:
         return f"was renamed to {name}"
 
 
-def _as_json(position: dict[str, Any]) -> dict[str, Any]:
-    """As it will be read again, so that its digest is the same."""
-    return json.loads(json.dumps(position))
-
-
-def _check_files(folder: Path, limit: int) -> None:
-    """Orbax would wait for a pipe, and read a file of any size."""
-    size = 0
-    for path, status in entries(folder):
-        if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-            raise ValueError(f"{path.relative_to(folder)} is not a regular file")
-        size += status.st_size
-    if size > limit:
-        raise ValueError(f"it has {size:,} bytes, and the state of this run at most {limit:,}")
-
-
 def _storage_error(error: Exception) -> OSError | None:
     """The error of the system that TensorStore's error tells of."""
     found = re.search(r"os_error_code='(\d+)'", str(error))
     return OSError(int(found[1]), os.strerror(int(found[1]))) if found else None
-
-
-def _first_words(error: Exception) -> str:
-    words = " ".join(str(error).split()) or type(error).__name__
-    return words if len(words) <= 160 else f"{words[:160]} …"

@@ -75,5 +75,10 @@ def check(value: Any, kinds: Mapping[str, Kind]) -> dict[str, Any]:
 
 
 def read(path: Path) -> Any:
-    """The JSON of a file. A ValueError or an OSError says what is wrong."""
-    return parse(contents(path, LIMIT))
+    """The JSON of a file. If it is there, a ValueError says what is wrong with it, in words that follow its name."""
+    try:
+        return parse(contents(path, LIMIT))
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror or error}") from error

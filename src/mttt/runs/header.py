@@ -29,8 +29,10 @@ def read_header(path: Path) -> dict[str, Any]:
         if isinstance(header, dict) and "recipe" in header and header.get("format") != FORMAT:
             raise RunError(f"{path} is a run of {_whose(header.get('format'))}; this version reads format {FORMAT}")
         return check(header, _FIELDS)
-    except (ValueError, OSError) as error:
-        raise RunError(f"{file} is not the recipe of a run: {error}") from error
+    except FileNotFoundError as error:
+        raise RunError(f"{path} is gone: there is no recipe.json") from error
+    except ValueError as error:
+        raise RunError(f"{file} {error}; bring it back from a copy, or train anew in another directory") from error
 
 
 def _whose(found: Any) -> str:

@@ -97,10 +97,9 @@ class Run:
             return check(read(path), _RESULT)
         except FileNotFoundError:
             return None
-        except (ValueError, OSError) as error:
+        except ValueError as error:
             raise RunError(
-                f"{path} is not the result of a run: {error}; delete it and train the run again, which makes only its "
-                "last evaluation anew"
+                f"{path} {error}; delete it and train the run again, which makes only its last evaluation anew"
             ) from error
 
     def finish(self, result: dict[str, Any]) -> None:
