@@ -74,7 +74,7 @@ def _run(call: Callable[[], int]) -> None:
     from mttt.runs import NotWritten, RunError
 
     try:
-        with _warnings_in_a_line(), _without_noise():
+        with _warnings_in_a_line():
             sys.exit(call())
     except (NotFinite, WrongNumbers, BadData, BadExample, NotWritten) as error:
         _fail(error, 1)
@@ -120,20 +120,6 @@ def _warnings_in_a_line() -> Iterator[None]:
         warnings.showwarning = line
         warnings.simplefilter("always", DamagedCheckpoint)
         yield
-
-
-@contextmanager
-def _without_noise() -> Iterator[None]:
-    """TensorStore's threads print a traceback for each write that ends after another has failed."""
-    others = sys.unraisablehook
-
-    def hook(unraisable: Any) -> None:
-        if str(unraisable.exc_value) != "Event loop is closed":
-            others(unraisable)
-
-    sys.unraisablehook = hook
-    yield
-    sys.unraisablehook = others  # kept if there was an error: they go on until the process ends
 
 
 def _say_error(error: object) -> None:

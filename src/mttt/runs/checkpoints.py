@@ -4,6 +4,7 @@ import logging
 import os
 import re
 import shutil
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,15 +50,23 @@ def _forms(arrays: dict[str, jax.Array]) -> dict[str, str]:
 
 
 @contextmanager
-def _without_remarks() -> Iterator[None]:
-    """Orbax logs what it also raises, with tracebacks of its threads."""
-    logger = logging.getLogger("absl")
+def _quietly() -> Iterator[None]:
+    """Where one write fails, Orbax and TensorStore also print tracebacks of each of their threads.
+
+    The threads outlive the error that they end in, so after one it stays quiet.
+    """
+    logger, others = logging.getLogger("absl"), sys.unraisablehook
     level = logger.level
+
+    def hook(unraisable: Any) -> None:
+        if str(unraisable.exc_value) != "Event loop is closed":
+            others(unraisable)
+
     logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
+    sys.unraisablehook = hook
+    yield
+    logger.setLevel(level)
+    sys.unraisablehook = others
 
 
 def steps_in(folder: Path) -> list[int]:
@@ -122,12 +131,13 @@ class Checkpoints:
             raise RunError(f"{folder} is there already, and this process did not write it; move it away")
         try:
             beside.mkdir()
-            with _without_remarks():
+            with _quietly():
                 self._orbax.save((beside / "state").absolute(), args=ocp.args.StandardSave(arrays))
             seal(beside, self._run, step, position, _forms(arrays))
             beside.rename(folder)
         except (ValueError, OSError) as error:
-            self._clear()  # half a checkpoint may be what fills the disk
+            # Half a checkpoint may be what fills the disk. Threads may still write: what they leave goes next time.
+            shutil.rmtree(beside, ignore_errors=True)
             if (reason := _storage_error(error)) is None:
                 raise
             raise reason from error
@@ -141,9 +151,8 @@ class Checkpoints:
         wanted = _named_arrays(like)
         position = sealed(self._at(step), self._run, step, _forms(wanted))
         abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, wanted)
-        with _without_remarks():
-            args = ocp.args.StandardRestore(abstract)
-            arrays = self._orbax.restore((self._at(step) / "state").absolute(), args=args)
+        args = ocp.args.StandardRestore(abstract)
+        arrays = self._orbax.restore((self._at(step) / "state").absolute(), args=args)
 
         def fill(path, leaf):
             if not eqx.is_array(leaf):
