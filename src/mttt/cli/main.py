@@ -1,6 +1,7 @@
 """The command line: find the command, call it, turn what users can cause into one clear message."""
 
 # Nothing else is imported before `main` has seen to it that Ctrl-C ends the program without a traceback.
+import errno
 import os
 import signal
 import sys
@@ -63,7 +64,13 @@ def _command(words: list[str]) -> Callable[[], int]:
     if words[0] not in COMMANDS:
         _fail(unknown("command", words[0], list(COMMANDS)), 2)
     command = importlib.import_module(f"mttt.cli.{words[0]}").main
-    return lambda: command(words[1:], Console())
+    console = Console()
+    console.on_broken_pipe = _reader_gone  # Rich would exit at once, and a training save nothing
+    return lambda: command(words[1:], console)
+
+
+def _reader_gone() -> NoReturn:
+    raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def _run(call: Callable[[], int]) -> None:
