@@ -159,6 +159,7 @@ def test_where_nobody_sees_the_output_the_training_is_to_save_itself(error, numb
 def test_a_hangup_saves_like_other_signals_unless_it_is_ignored():
     before = signal.getsignal(signal.SIGHUP)
     with Interrupt() as interrupt:
+        assert signal.getsignal(signal.SIGHUP) != before
         signal.raise_signal(signal.SIGHUP)
         assert interrupt.requested == signal.SIGHUP
         assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
