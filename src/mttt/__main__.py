@@ -1,5 +1,8 @@
 """python -m mttt"""
 
-from mttt.cli.main import main
+try:
+    from mttt.cli.main import main
+except KeyboardInterrupt:  # from then on `main` sees to it
+    raise SystemExit(130) from None
 
 main()

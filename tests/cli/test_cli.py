@@ -189,18 +189,18 @@ def test_help_does_not_wait_for_jax(word):
 def test_compiled_programs_are_kept(tmp_path, monkeypatch):
     import jax
 
-    from mttt.cli.main import _keep_compiled_programs
+    from mttt.cli.compiled import keep_compiled_programs
 
     settings = {}
     monkeypatch.setattr(jax.config, "update", lambda name, value: settings.__setitem__(name, value))
-    _keep_compiled_programs()
+    keep_compiled_programs()
     assert settings == {}, "the user has said where"
     monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    _keep_compiled_programs()
+    keep_compiled_programs()
     assert settings["jax_compilation_cache_dir"].startswith(str(tmp_path / "cache" / "mttt"))
     settings.clear()
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    _keep_compiled_programs()
+    keep_compiled_programs()
     assert settings == {}, "nowhere to keep them is no reason to stop"

@@ -25,8 +25,8 @@ def arrays(run):
 
     with Run.open(run).checkpoints() as checkpoints:
         step = checkpoints.latest()
-        restored = checkpoints._manager.restore(step, args=ocp.args.Composite(state=ocp.args.StandardRestore()))
-    return step, restored["state"]
+        folder = (run / "checkpoints" / str(step) / "state").absolute()
+        return step, checkpoints._orbax.restore(folder, args=ocp.args.StandardRestore())
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_signals_save_and_stop_and_half_written_checkpoints_are_not_loaded(refer
         saved = checkpoints.latest()
     assert saved >= 12
     # What a kill in the middle of a save leaves: a temporary directory, and metrics with half a line.
-    half = run / "checkpoints" / f"{saved + 1}.orbax-checkpoint-tmp-7"
+    half = run / "checkpoints" / f"writing-{saved + 1}"
     (half / "state").mkdir(parents=True)
     with (run / "metrics.jsonl").open("a") as file:
         file.write('{"kind": "train", "st')

@@ -130,8 +130,9 @@ def test_a_run_without_a_checkpoint_has_no_model(tmp_path, data):
 
 def test_runs_of_other_versions_are_refused_in_one_sentence(run, tmp_path):
     header = json.loads((run.path / "recipe.json").read_text())
-    assert header["format"] == 2
-    for number, words in [(None, "is a run of mttt 0.1, and mttt 0.1 reads it"), (3, r"another mttt \(format 3\)")]:
+    assert header["format"] == 3
+    others = [(None, "is a run of mttt 0.1, and mttt 0.1 reads it"), (2, r"another version of mttt \(format 2\)")]
+    for number, words in others:
         header["format"] = number
         kept = header if number else {name: header[name] for name in ("recipe", "versions", "machine", "data")}
         (tmp_path / "recipe.json").write_text(json.dumps(kept))

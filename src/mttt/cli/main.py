@@ -1,18 +1,14 @@
 """The command line: find the command, call it, turn what users can cause into one clear message."""
 
-import hashlib
-import importlib
-import io
-import logging
+# Nothing else is imported before `main` has seen to it that Ctrl-C ends the program without a traceback.
+import errno
 import os
-import platform
+import signal
 import sys
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
 
-from rich.console import Console
-
-from mttt.cli.memory import keep_memory
-from mttt.cli.say import printable
 from mttt.version import __version__
 
 COMMANDS = {
@@ -34,70 +30,117 @@ def _usage() -> str:
 def main(words: list[str] | None = None) -> None:
     """The program `mttt`."""
     words = sys.argv[1:] if words is None else words
-    if not words or words[0] in ("-h", "--help"):
-        print(_usage())
-        sys.exit(0 if words else 2)
-    if words[0] == "--version":
-        print(f"mttt {__version__}")
-        sys.exit(0)
-    # Imports wait until here: --help and --version should not take the seconds that JAX does.
+    with _ended_by_interrupt():
+        if not words or words[0] in ("-h", "--help"):
+            print(_usage())
+            sys.exit(0 if words else 2)
+        if words[0] == "--version":
+            print(f"mttt {__version__}")
+            sys.exit(0)
+        call = _command(words)
+    _run(call)
+
+
+def _command(words: list[str]) -> Callable[[], int]:
+    """What to call. --help and --version should not take the seconds that JAX does, so imports wait until here."""
+    import importlib
+    import io
+    import logging
+
+    from mttt.cli.memory import keep_memory
+
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     logging.getLogger("absl").setLevel(logging.ERROR)  # Orbax remarks on options that we mean
     keep_memory()
-    from mttt.cli.arguments import UsageError, unknown
-    from mttt.data import BadData, BadExample
-    from mttt.outer import NotFinite, WrongNumbers
-    from mttt.runs import RunError
+    from rich.console import Console
 
-    _keep_compiled_programs()
+    from mttt.cli.arguments import unknown
+    from mttt.cli.compiled import keep_compiled_programs
+
+    keep_compiled_programs()
     for stream in (sys.stdout, sys.stderr):  # an ASCII terminal gets \\u2026 instead of a traceback
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if words[0] not in COMMANDS:
+        _fail(unknown("command", words[0], list(COMMANDS)), 2)
+    command = importlib.import_module(f"mttt.cli.{words[0]}").main
     console = Console()
+    console.on_broken_pipe = _reader_gone  # Rich would exit at once, and a training save nothing
+    return lambda: command(words[1:], console)
+
+
+def _reader_gone() -> NoReturn:
+    raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
+def _run(call: Callable[[], int]) -> None:
+    """Run a command, and end with its exit code."""
+    from mttt.cli.arguments import UsageError
+    from mttt.data import BadData, BadExample
+    from mttt.outer import NotFinite, WrongNumbers
+    from mttt.runs import NotWritten, RunError
+
     try:
-        if words[0] not in COMMANDS:
-            raise unknown("command", words[0], list(COMMANDS))
-        sys.exit(importlib.import_module(f"mttt.cli.{words[0]}").main(words[1:], console))
+        with _warnings_in_a_line():
+            sys.exit(call())
+    except (NotFinite, WrongNumbers, BadData, BadExample, NotWritten) as error:
+        _fail(error, 1)
     except (UsageError, RunError) as error:
         _fail(error, 2)
-    except (NotFinite, WrongNumbers, BadData, BadExample, OSError) as error:  # OSError: no permission, no space
+    except BrokenPipeError:  # whoever read the output has enough
+        _fail(None, 128 + signal.SIGPIPE)
+    except OSError as error:  # no permission, no space
         _fail(error, 1)
     except KeyboardInterrupt:  # before there was anything to save
-        sys.exit(130)
+        sys.exit(128 + signal.SIGINT)
 
 
-def _keep_compiled_programs() -> None:
-    """Compile once for all runs, unless the user has said where to keep programs (or that they are not to be kept)."""
-    import jax
-
-    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
+@contextmanager
+def _ended_by_interrupt() -> Iterator[None]:
+    """Nothing is to be saved here, and an exception would come out of the middle of somebody's import."""
+    if signal.getsignal(signal.SIGINT) != signal.default_int_handler:  # ignored, or somebody else's
+        yield
         return
+    before = signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     try:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        folder = cache / "mttt" / _processor()
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, RuntimeError):  # RuntimeError: there is no home
-        return
-    if os.access(folder, os.W_OK):
-        jax.config.update("jax_compilation_cache_dir", str(folder))
-        if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
-            jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
-        # Loading a kept program, XLA warns of processor features that are only LLVM's preferences. What is really wrong
-        # with a program comes as an exception.
-        if "JAX_LOGGING_LEVEL" not in os.environ:
-            jax.config.update("jax_logging_level", "CRITICAL")
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
-def _processor() -> str:
-    """A name for this kind of processor: home directories are shared by machines that cannot run each other's code."""
+@contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """What a library user gets as a warning about a run is a line for people here."""
+    import warnings
+
+    from mttt.runs import DamagedCheckpoint
+
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def line(message: Any, category: type[Warning], *rest: Any, **named: Any) -> None:
+            if issubclass(category, DamagedCheckpoint):
+                _say_error(message)
+            else:
+                show(message, category, *rest, **named)
+
+        warnings.showwarning = line
+        warnings.simplefilter("always", DamagedCheckpoint)
+        yield
+
+
+def _say_error(error: object) -> None:
+    from mttt.cli.say import printable
+
+    with suppress(OSError):  # nobody may be there to read it
+        print(printable(f"mttt: {error}"), file=sys.stderr, flush=True)
+
+
+def _fail(error: Exception | None, code: int) -> NoReturn:
+    if error is not None:
+        _say_error(error)
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        flags = next(line for line in lines if line.startswith(("flags", "Features")))  # x86, ARM
-    except (OSError, StopIteration):
-        flags = platform.processor()
-    return f"{platform.machine()}-{hashlib.sha256(flags.encode()).hexdigest()[:8]}"
-
-
-def _fail(error: Exception, code: int) -> None:
-    print(printable(f"mttt: {error}"), file=sys.stderr)
+        sys.stdout.flush()
+    except OSError:  # Python would try again, and print a traceback
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)

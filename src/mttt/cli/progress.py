@@ -1,6 +1,7 @@
 """What people see while a model trains: a moving line in a terminal, plain lines elsewhere."""
 
 import time
+from contextlib import suppress
 from types import TracebackType
 
 from rich.console import Console
@@ -83,7 +84,8 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.progress.stop()
+        with suppress(OSError):  # the terminal may be gone, and why the training ends is more important
+            self.progress.stop()
 
     def at(self, step: int) -> None:
         self.progress.update(self.task, completed=step)

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -37,7 +38,7 @@ from mttt.recipes import (
     recipe_of,
 )
 from mttt.recipes.check import not_negative
-from mttt.report import draw_figures
+from mttt.report import complete_figures, draw_figures
 from mttt.runs import Run, versions
 from mttt.training import check_data, default_workers, launch, prepare
 
@@ -137,8 +138,7 @@ def main(words: list[str], console: Console) -> int:
     run = open_or_create(path, recipe, data, console)
     if run.result is not None:
         say(console, f"{path} is finished: accuracy {run.result['accuracy']:.1%}. Train anew with --run DIR.")
-        if not run.figures.exists():  # killed before they were drawn, or matplotlib came later
-            draw_figures(run)
+        complete_figures(run)  # killed before they were drawn, or matplotlib came later
         _next_steps(run, console)
         return 0
     workers = default_workers(data) if arguments.workers is None else arguments.workers
@@ -153,10 +153,11 @@ def main(words: list[str], console: Console) -> int:
             message = f"{error}. Mend it, or go on without it: {_program()} train --run {_quoted(run)}"
             raise BadData(f"{message} --data.on-error skip") from error
         except Interrupted as stopped:
-            say(
-                console,
-                f"\nStopped and saved at step {stopped.step}. Go on with: {_program()} train --run {_quoted(run)}",
-            )
+            with suppress(OSError):  # the terminal may be gone
+                say(
+                    console,
+                    f"\nStopped and saved at step {stopped.step}. Go on with: {_program()} train --run {_quoted(run)}",
+                )
             return 128 + stopped.signal_number
         figures = draw_figures(run)
     seconds = time.monotonic() - begin

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: the first asks for a clean stop, the second gets its way."""
+"""SIGINT, SIGTERM and SIGHUP: the first asks for a clean stop, the second gets its way."""
 
 import signal
 import threading
@@ -22,8 +22,9 @@ class Interrupt:
 
     def __enter__(self) -> "Interrupt":
         if threading.current_thread() is threading.main_thread():  # Python delivers signals to no other
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._previous[number] = signal.signal(number, self._on_signal)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                if signal.getsignal(number) != signal.SIG_IGN:  # by nohup, or by a shell for what it starts with &
+                    self._previous[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,5 +1,12 @@
 """What a run leaves on disk."""
 
 from mttt.runs.checkpoints import Checkpoints as Checkpoints
+from mttt.runs.errors import (
+    DamagedCheckpoint as DamagedCheckpoint,
+    InUse as InUse,
+    NotWritten as NotWritten,
+    RunError as RunError,
+)
 from mttt.runs.metrics import Metrics as Metrics, Record as Record
-from mttt.runs.run import InUse as InUse, Run as Run, RunError as RunError, versions as versions
+from mttt.runs.origin import versions as versions
+from mttt.runs.run import Run as Run

@@ -1,17 +1,38 @@
-"""Checkpoints by Orbax: arrays under readable names, and the position in the data beside them."""
+"""Checkpoints: arrays under readable names, by Orbax, and a seal with the position in the data."""
 
 import logging
+import os
+import re
+import shutil
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import orbax.checkpoint as ocp
 
+from mttt.runs.errors import DamagedCheckpoint, RunError
+from mttt.runs.seal import Damaged, is_sealed, seal, sealed
+
 T = TypeVar("T")
+
+_STEP = re.compile(r"0|[1-9][0-9]{0,17}")
+_LEFT_OVER = re.compile(r"writing-[0-9]+|deleting-[0-9]+")
+
+
+@dataclass(frozen=True)
+class Kept(Generic[T]):
+    """What a checkpoint holds."""
+
+    step: int
+    state: T
+    position: dict[str, Any]
 
 
 def _is_key(leaf: Any) -> bool:
@@ -24,51 +45,114 @@ def _named_arrays(tree: Any) -> dict[str, jax.Array]:
     return {jax.tree_util.keystr(path): jax.random.key_data(a) if _is_key(a) else a for path, a in leaves}
 
 
+def _forms(arrays: dict[str, jax.Array]) -> dict[str, str]:
+    return {name: f"{array.dtype}{list(array.shape)}" for name, array in arrays.items()}
+
+
 @contextmanager
-def _without_remarks() -> Iterator[None]:
-    """Orbax remarks on options that we mean, such as reading only."""
-    logger = logging.getLogger("absl")
+def _quietly() -> Iterator[None]:
+    """Where one write fails, Orbax and TensorStore also print tracebacks of each of their threads.
+
+    The threads outlive the error that they end in, so after one it stays quiet.
+    """
+    logger, others = logging.getLogger("absl"), sys.unraisablehook
     level = logger.level
-    logger.setLevel(logging.ERROR)
+
+    def hook(unraisable: Any) -> None:
+        if str(unraisable.exc_value) != "Event loop is closed":
+            others(unraisable)
+
+    logger.setLevel(logging.CRITICAL + 1)
+    sys.unraisablehook = hook
+    yield
+    logger.setLevel(level)
+    sys.unraisablehook = others
+
+
+def steps_in(folder: Path) -> list[int]:
+    """The steps of the checkpoints in a folder, whole or not, newest first."""
     try:
-        yield
-    finally:
-        logger.setLevel(level)
+        return sorted((int(name) for name in os.listdir(folder) if _STEP.fullmatch(name)), reverse=True)
+    except FileNotFoundError:
+        return []
 
 
 class Checkpoints:
-    """The checkpoints of one run. Orbax writes each beside and renames it, so a half-written one is never seen."""
+    """The checkpoints of one run. Each is written beside and renamed, so a half-written one is never seen."""
 
-    def __init__(self, path: Path, *, write: bool, keep: int = 2):
-        """Only the process that trains may `write`: it also clears away what a kill left half-written."""
-        with _without_remarks():
-            options = ocp.CheckpointManagerOptions(
-                max_to_keep=keep if write else None,
-                enable_async_checkpointing=False,
-                cleanup_tmp_directories=write,
-                read_only=not write,
-                create=write,
-            )
-            self._manager = ocp.CheckpointManager(path.absolute(), options=options)
+    def __init__(self, folder: Path, run: str, *, write: bool, keep: int = 2):
+        """`run` is the run's id. Only the process that trains it may `write`; it clears away what a kill left."""
+        self._folder, self._run, self._write, self._keep = folder, run, write, keep
+        self._orbax = ocp.Checkpointer(ocp.StandardCheckpointHandler())
+        if write:
+            folder.mkdir(exist_ok=True)
+            self._clear()
+
+    def close(self) -> None:
+        self._orbax.close()
 
     def latest(self) -> int | None:
-        """The step of the newest whole checkpoint."""
-        return self._manager.latest_step()
+        """The step of the newest checkpoint."""
+        return next(iter(steps_in(self._folder)), None)
+
+    def newest(self, like: T) -> Kept[T] | None:
+        """The newest that is whole; `like` has the state's structure. None if there is no checkpoint at all.
+
+        A warning tells which newer ones are damaged. The process that writes sets them aside; readers leave them.
+        """
+        damaged: dict[int, str] = {}
+        while left := [step for step in steps_in(self._folder) if step not in damaged]:
+            step = left[0]
+            try:
+                kept = self.restore(step, like)
+            except Exception as error:
+                if os.path.lexists(self._at(step)):  # else the process that trains the run has deleted it meanwhile
+                    if not isinstance(error, Damaged):
+                        raise
+                    damaged[step] = str(error)
+                continue
+            for other, why in damaged.items():
+                aside = self._set_aside(other) if self._write else "left where it is"
+                message = f"{self._at(other)} is damaged (it {why}) and {aside}; the checkpoint of step {step} is used"
+                warnings.warn(message, DamagedCheckpoint, stacklevel=3)
+            return kept
+        if damaged:
+            reasons = "; ".join(f"that of step {step} {why}" for step, why in damaged.items())
+            raise RunError(
+                f"no checkpoint in {self._folder} is whole ({reasons}). Nothing was changed: bring one back from a "
+                "copy, or train anew in another directory"
+            )
+        return None
 
     def save(self, step: int, state: Any, position: dict[str, Any]) -> None:
-        items = ocp.args.Composite(
-            state=ocp.args.StandardSave(_named_arrays(state)), position=ocp.args.JsonSave(position)
-        )
-        self._manager.save(step, args=items)
-        self._manager.wait_until_finished()
+        """Keep a state and where the data are; the oldest checkpoints go. An OSError says why that failed."""
+        folder, beside, arrays = self._at(step), self._folder / f"writing-{step}", _named_arrays(state)
+        if os.path.lexists(folder):
+            raise RunError(f"{folder} is there already, and this process did not write it; move it away")
+        try:
+            beside.mkdir()
+            with _quietly():
+                self._orbax.save((beside / "state").absolute(), args=ocp.args.StandardSave(arrays))
+            seal(beside, self._run, step, position, _forms(arrays))
+            beside.rename(folder)
+        except (ValueError, OSError) as error:
+            # Half a checkpoint may be what fills the disk. Threads may still write: what they leave goes next time.
+            shutil.rmtree(beside, ignore_errors=True)
+            if (reason := _storage_error(error)) is None:
+                raise
+            raise reason from error
+        ours = [step for step in steps_in(self._folder) if is_sealed(self._at(step))]
+        for old in ours[self._keep :]:
+            # Renamed first: whoever reads it now sees that it is gone, never half of it.
+            shutil.rmtree(self._at(old).rename(self._folder / f"deleting-{old}"))
 
-    def restore(self, step: int, like: T) -> tuple[T, dict[str, Any]]:
-        """The state and the position saved at `step`; `like` has the state's structure."""
+    def restore(self, step: int, like: T) -> Kept[T]:
+        """The checkpoint of a step, if it is what was saved; `like` has the state's structure."""
         wanted = _named_arrays(like)
+        position = sealed(self._at(step), self._run, step, _forms(wanted))
         abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, wanted)
-        items = ocp.args.Composite(state=ocp.args.StandardRestore(abstract), position=ocp.args.JsonRestore())
-        restored = self._manager.restore(step, args=items)
-        arrays = restored["state"]
+        args = ocp.args.StandardRestore(abstract)
+        arrays = self._orbax.restore((self._at(step) / "state").absolute(), args=args)
 
         def fill(path, leaf):
             if not eqx.is_array(leaf):
@@ -76,7 +160,25 @@ class Checkpoints:
             array = arrays[jax.tree_util.keystr(path)]
             return jax.random.wrap_key_data(array) if _is_key(leaf) else array
 
-        return jax.tree_util.tree_map_with_path(fill, like), restored["position"]
+        return Kept(step, jax.tree_util.tree_map_with_path(fill, like), position)
 
-    def close(self) -> None:
-        self._manager.close()
+    def _at(self, step: int) -> Path:
+        return self._folder / str(step)
+
+    def _clear(self) -> None:
+        for name in os.listdir(self._folder):
+            if _LEFT_OVER.fullmatch(name):
+                shutil.rmtree(self._folder / name)
+
+    def _set_aside(self, step: int) -> str:
+        """Under a name that is no step; what happened, in words."""
+        names = (f"damaged-{step}{suffix}" for suffix in ("", *(f"-{number}" for number in range(2, 10**6))))
+        name = next(name for name in names if not os.path.lexists(self._folder / name))
+        self._at(step).rename(self._folder / name)
+        return f"was renamed to {name}"
+
+
+def _storage_error(error: Exception) -> OSError | None:
+    """The error of the system that TensorStore's error tells of."""
+    found = re.search(r"os_error_code='(\d+)'", str(error))
+    return OSError(int(found[1]), os.strerror(int(found[1]))) if found else None

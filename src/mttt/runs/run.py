@@ -7,129 +7,104 @@ result.json      the last evaluation; its presence means that the run is finishe
 figures/         pictures, if matplotlib is there
 """
 
-import fcntl
-import json
+import errno
 import os
-import platform
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.metadata import version
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from mttt.files import write_json
-from mttt.runs.checkpoints import Checkpoints
+from mttt.runs.checkpoints import Checkpoints, steps_in
+from mttt.runs.directory import Hold, refuse_links
+from mttt.runs.document import COUNT, LOSSES_OR_NULL, NUMBER_OR_NULL, SHARE, check, read
+from mttt.runs.errors import NotWritten, RunError
+from mttt.runs.header import new_header, read_header
 from mttt.runs.metrics import Metrics
-from mttt.version import __version__
+from mttt.runs.origin import x64
 
-FORMAT = 2
-"""of a run; runs of mttt 0.1 have no number"""
-
-
-class RunError(Exception):
-    """A run that is not there, is in use, or is another one than was asked for."""
-
-
-class InUse(RunError):
-    """Another process trains the run."""
-
-
-def versions() -> dict[str, str]:
-    """What decides the numbers besides the recipe."""
-    packages = ("jax", "jaxlib", "equinox", "optax", "grain", "numpy")
-    return {"python": platform.python_version(), "mttt": __version__} | {name: version(name) for name in packages}
-
-
-def machine() -> str:
-    """What kind of machine this is, for people: its accelerators, or else its processors."""
-    devices = jax.devices()
-    if devices[0].platform != "cpu":
-        return f"{len(devices)} × {devices[0].device_kind}"
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        kind = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        kind = platform.processor() or platform.machine()
-    return f"{os.cpu_count()} × {kind}"
+_RESULT = {
+    "step": COUNT,
+    "accuracy": SHARE,
+    "loss": NUMBER_OR_NULL,
+    "inner_losses": LOSSES_OR_NULL,
+    "examples": COUNT,
+    "skipped": COUNT,
+}
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Run:
     """A directory with a recipe in it."""
 
-    def __init__(self, path: Path):
-        self.path = path
+    def __init__(self, path: Path, id: str):
+        self.path, self.id = path, id
         self.metrics = Metrics(path / "metrics.jsonl")
         self.figures = path / "figures"
+        self._hold: Hold | None = None
 
     @classmethod
     def create(cls, path: Path, recipe: dict[str, Any], data: dict[str, Any]) -> "Run":
         """A new run, and what its data are. The directory appears with its recipe in it, or not at all."""
-        if path.exists():
+        if os.path.lexists(path):
             raise RunError(f"{path} exists already")
         beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         beside.mkdir(parents=True)
-        header = {"recipe": recipe, "versions": versions(), "machine": machine(), "data": data}
-        write_json(beside / "recipe.json", {"format": FORMAT, **header})
+        header = new_header(recipe, data)
+        write_json(beside / "recipe.json", header)
         try:
             beside.rename(path)
         except OSError as error:  # another process was faster
             shutil.rmtree(beside)
             raise RunError(f"{path} exists already") from error
-        return cls(path)
+        return cls(path, header["id"])
 
     @classmethod
     def open(cls, path: Path) -> "Run":
         """A run that is there."""
+        refuse_links(path)
         if not (path / "recipe.json").is_file():
             what = "is not a run: it has no recipe.json" if path.exists() else "does not exist"
             near = sorted(str(p.parent) for p in Path("runs").glob("*/recipe.json")) if Path("runs").is_dir() else []
             hint = f"; runs here: {', '.join(near)}" if near else ""
             raise RunError(f"{path} {what}{hint}")
-        run = cls(path)
-        run._header()
-        return run
-
-    def _header(self) -> dict[str, Any]:
-        path = self.path / "recipe.json"
-        try:
-            header = json.loads(path.read_text(encoding="utf-8"))
-            found = header.get("format")
-            if found != FORMAT and "recipe" in header:
-                whose = "mttt 0.1, and mttt 0.1 reads it" if found is None else f"another mttt (format {found})"
-                raise RunError(f"{self.path} is a run of {whose}; this version reads runs of format {FORMAT}")
-            return {name: header[name] for name in ("recipe", "versions", "machine", "data")}
-        except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
-            raise RunError(f"{path} is not the recipe of a run: {error}") from error
+        return cls(path, read_header(path)["id"])
 
     @property
     def recipe(self) -> dict[str, Any]:
-        return self._header()["recipe"]
+        return read_header(self.path)["recipe"]
 
     @property
     def versions(self) -> dict[str, str]:
-        return self._header()["versions"]
+        return read_header(self.path)["versions"]
 
     @property
     def machine(self) -> str:
         """Where the run began."""
-        return self._header()["machine"]
+        return read_header(self.path)["machine"]
 
     @property
     def data(self) -> dict[str, Any]:
         """What the data were when the run began."""
-        return self._header()["data"]
+        return read_header(self.path)["data"]
 
     @property
     def result(self) -> dict[str, Any] | None:
         """The last evaluation, if the run is finished."""
         path = self.path / "result.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        try:
+            return check(read(path), _RESULT)
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise RunError(
+                f"{path} {error}; delete it and train the run again, which makes only its last evaluation anew"
+            ) from error
 
     def finish(self, result: dict[str, Any]) -> None:
-        write_json(self.path / "result.json", result)
+        with self.writing("result.json"):
+            write_json(self.path / "result.json", result)
 
     def no_checkpoint(self) -> RunError:
         """The error for who wants a model that is not there yet."""
@@ -138,9 +113,18 @@ class Run:
     @contextmanager
     def checkpoints(self, *, write: bool = False) -> Iterator[Checkpoints]:
         """To read, also while another process trains the run; or to write, for the process that trains it."""
-        if not write and not (self.path / "checkpoints").is_dir():
+        began = read_header(self.path)["x64"]
+        if began != x64():
+            raise RunError(
+                f"{self.path} began with JAX_ENABLE_X64={int(began)}, and it is {int(x64())} here; "
+                f"set JAX_ENABLE_X64={int(began)}, or its numbers would be others"
+            )
+        refuse_links(self.path)
+        folder = self.path / "checkpoints"
+        if not write and not folder.is_dir():
             raise self.no_checkpoint()
-        checkpoints = Checkpoints(self.path / "checkpoints", write=write)
+        with self.writing("checkpoints") if write else nullcontext():
+            checkpoints = Checkpoints(folder, self.id, write=write)
         try:
             yield checkpoints
         finally:
@@ -148,10 +132,34 @@ class Run:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Only one process trains a run. The lock goes with the process, however it ends."""
-        with (self.path / ".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise InUse(f"{self.path} is being trained by another process") from error
+        """Only one process trains a run."""
+        hold = Hold(self.path)
+        try:
+            if read_header(self.path)["id"] != self.id:
+                raise NotWritten(f"{self.path} was replaced by another run meanwhile; nothing is written")
+            self._hold = hold
             yield
+        finally:
+            self._hold = None
+            hold.close()
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[None]:
+        """Around what writes a part of the run: only while the run is still there, and errors say what is kept."""
+        self._confirm()
+        try:
+            yield
+        except OSError as error:
+            self._confirm()  # an error because the run is gone
+            step = next(iter(steps_in(self.path / "checkpoints")), None)
+            kept = "There is no checkpoint yet" if step is None else f"The checkpoint of step {step} is whole"
+            cure = "make room" if error.errno in _FULL else "remove the cause"
+            raise NotWritten(
+                f"{self.path / name} cannot be written: {error.strerror or error}. {kept}; {cure}, and the same "
+                "command goes on from there"
+            ) from error
+        self._confirm()
+
+    def _confirm(self) -> None:
+        if self._hold is not None:
+            self._hold.check()

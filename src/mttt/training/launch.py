@@ -19,7 +19,7 @@ def launch(prepared: Prepared, data: DataSet, run: Run, observer: Observer, *, w
         run.checkpoints(write=True) as checkpoints,
         Interrupt() as interrupt,
     ):
-        keeper = RunKeeper(run, checkpoints, batches, plan.examples, interrupt, observer)
+        keeper = RunKeeper(run, checkpoints, batches, plan, interrupt, observer)
         state = keeper.resume(first)
 
         def evaluate(model: Any) -> Evaluation:

@@ -7,8 +7,10 @@ from typing import Any
 
 from mttt.data import Spec
 from mttt.recipes import Recipe, recipe_of
-from mttt.runs import Run
+from mttt.runs import Run, RunError
 from mttt.training.prepare import Prepared, prepare_for
+
+_STORED = ("uint8", "uint16", "int8", "int16", "int32", "int64", "uint32", "float16", "bfloat16", "float32", "float64")
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,41 @@ class Loaded:
 
 
 def load(path: str | Path) -> Loaded:
-    """The model of a run's newest checkpoint. The data that it was trained on may be gone."""
+    """The model of a run's newest whole checkpoint. The data that it was trained on may be gone.
+
+    A `mttt.runs.DamagedCheckpoint` warning tells of newer checkpoints that are not whole.
+    """
     run = Run.open(Path(path))
-    spec, examples = Spec.from_json(run.data["spec"]), run.data["train"]["examples"]
-    prepared = prepare_for(recipe_of(run), spec, examples)
+    recipe = recipe_of(run)
+    try:
+        prepared = prepare_for(recipe, *_what_the_data_were(run))
+        like = prepared.state()
+    except (ValueError, TypeError) as error:
+        raise RunError(f"{run.path / 'recipe.json'} describes a model that cannot be built: {error}") from error
     with run.checkpoints() as checkpoints:
-        step = checkpoints.latest()
-        if step is None:
+        kept = checkpoints.newest(like)
+        if kept is None:
             raise run.no_checkpoint()
-        state, _ = checkpoints.restore(step, prepared.state())
-    return Loaded(state.model, step, prepared)
+    return Loaded(kept.state.model, kept.step, prepared)
+
+
+def _what_the_data_were(run: Run) -> tuple[Spec, int]:
+    """What the inputs and classes are, and how many examples there were to train on."""
+    match run.data:
+        case {"spec": {"inputs": inputs, "classes": [*classes]} as spec, "train": {"examples": int(examples)}} if (
+            _is_described(inputs) and classes and all(isinstance(name, str) for name in classes) and examples > 0
+        ):
+            return Spec.from_json(spec), examples
+    raise RunError(
+        f"{run.path / 'recipe.json'} does not say what the data were: data.spec should have inputs (shape, dtype) and "
+        "classes (texts), and data.train.examples be a whole number"
+    )
+
+
+def _is_described(inputs: Any) -> bool:
+    match inputs:
+        case {"shape": [*shape], "dtype": str(dtype)}:
+            return all(type(size) is int and 0 < size < 2**31 for size in shape) and dtype in _STORED
+        case {**parts}:
+            return bool(parts) and all(isinstance(part, dict) and _is_described(part) for part in parts.values())
+    return False
