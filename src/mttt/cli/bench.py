@@ -10,12 +10,12 @@ from typing import Any
 from rich.console import Console
 
 from mttt import bench
-from mttt.cli.arguments import UsageError, check_file, refusing, unknown
+from mttt.cli.arguments import UsageError, check_file, check_workers, refusing, unknown
 from mttt.cli.bench_tables import show_compile, show_data, show_layers, show_models
 from mttt.cli.subcommands import take_subcommand
 from mttt.fields import FieldError
 from mttt.files import write_json
-from mttt.recipes.check import not_negative, positive
+from mttt.recipes.check import positive
 
 ABOUT = "Measure speed, memory and FLOPs. Contestants take turns, so that ratios mean something on a busy machine."
 BATCH = 32  # of bench data
@@ -48,7 +48,7 @@ class Layers:
         if self.figure is not None:
             check_file(self.figure)
             if find_spec("matplotlib") is None:
-                raise UsageError('--figure needs matplotlib: pip install "mttt[plots]"')
+                raise UsageError("--figure needs matplotlib: pip install matplotlib")
 
     def measure(self, console: Console) -> dict[str, Any]:
         names = list(self.shape) or ([] if self.figure else list(bench.SHAPES))
@@ -112,7 +112,7 @@ class Data:
     def check(self) -> None:
         positive(repeats=self.repeats)
         for count in self.workers:
-            not_negative(workers=count)
+            check_workers(count)
 
     def measure(self, console: Console) -> dict[str, Any]:
         with refusing():
