@@ -5,17 +5,15 @@ import io
 import re
 from collections.abc import Sequence
 from contextlib import redirect_stderr
-from typing import Any, TypeVar
+from typing import Any
 
 import tyro
 
 from mttt.cli.arguments import UsageError
 from mttt.fields import FieldError
 
-T = TypeVar("T")
 
-
-def parsed(structure: type[T], words: Sequence[str], *, known: Sequence[str] = (), **tyro_options: Any) -> T:
+def parsed(structure: Any, words: Sequence[str], *, known: Sequence[str] = (), **tyro_options: Any) -> Any:
     """The arguments of a command. What tyro refuses is one sentence, as everything else that is refused.
 
     `known` are the flags that a misspelt one is compared with.
@@ -23,30 +21,41 @@ def parsed(structure: type[T], words: Sequence[str], *, known: Sequence[str] = (
     said = io.StringIO()
     try:
         with redirect_stderr(said):
-            arguments, rest = tyro.cli(structure, args=words, return_unknown_args=True, **tyro_options)
+            return tyro.cli(structure, args=words, **tyro_options)
     except SystemExit as stopped:
         if not stopped.code:
             raise
-        raise _refused(stopped, said.getvalue()) from None
-    if rest:
-        raise _unknown_flag(rest[0].partition("=")[0], known)
-    return arguments
+        text = _sentence(said.getvalue())
+        if (given := re.match(r"Unrecognized (?:options|arguments)?:? ?([^\s,]+)", text)) is not None:
+            raise _unknown(given[1].partition("=")[0], known) from None
+        raise _refused(stopped, text) from None
 
 
-def _refused(stopped: SystemExit, box: str) -> Exception:
-    """What tyro says in its box, up to the first rule; or the error of a field that caused it, with its whole path."""
-    lines = [line.strip("│ ") for line in re.split(r"\n│? ?─{3}", box)[0].splitlines() if line.startswith("│")]
-    said = " ".join(lines).removeprefix("Error parsing ").removesuffix(".")
+def _sentence(box: str) -> str:
+    """The first part of what is in tyro's box. Its title is in the frame, or above a rule where there is no frame."""
+    lines = [line.strip("│ ") for line in re.sub(r"\x1b\[[0-9;]*m", "", box).splitlines()]
+    parts: list[list[str]] = [[]]
+    for line in lines:
+        if re.match(r"[╭╰─]|---", line):
+            parts.append([])
+        elif line:
+            parts[-1].append(line)
+    filled = [" ".join(part) for part in parts if part] + ["these words are not understood; see --help"] * 2
+    return filled[0 if "│" in box else 1].removeprefix("Error parsing ").removesuffix(".")
+
+
+def _refused(stopped: SystemExit, text: str) -> Exception:
+    """The error of a field, if one caused it, with its whole path; or what tyro says."""
     cause: BaseException | None = stopped
     while cause is not None and not isinstance(cause, FieldError):
         cause = cause.__context__
     if cause is None:
-        return UsageError(said)
-    part = said.partition(":")[0].removeprefix("recipe").removeprefix(".")
+        return UsageError(text)
+    part = text.partition(":")[0].removeprefix("recipe").removeprefix(".")
     return cause.under("" if part.startswith("-") else part)
 
 
-def _unknown_flag(given: str, known: Sequence[str]) -> UsageError:
+def _unknown(given: str, known: Sequence[str]) -> UsageError:
     """Somebody who knows the last part of a flag need not know the rest."""
     ends = [name for name in known if name.rpartition(".")[2] == given.rpartition(".")[2].removeprefix("--")]
     near = ends[:1] or difflib.get_close_matches(given, known, n=1)

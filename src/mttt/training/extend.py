@@ -43,8 +43,8 @@ def extend(run: Run, wanted: Recipe, prepared: Prepared) -> tuple[Prepared, Path
     spec, examples = prepared.spec, prepared.plan.examples
     before, steps = prepare_for(own, spec, examples), prepared.plan.steps
     if steps <= done:
-        epochs = before.plan.epoch(done)
-        raise CannotExtend(f"{run.path} has done {epochs:g} epochs, and {wanted.epochs:g} are not more")
+        trained = f"{run.path} has already been trained for {before.plan.epoch(done):.3g} epochs"
+        raise CannotExtend(f"{trained}, not fewer than the {wanted.epochs:g} that are asked for")
     if done:
         warmup = min(own.optimizer.warmup_steps(before.plan.steps), steps - 1)
         if wanted.optimizer.warmup_steps(steps) != warmup:
