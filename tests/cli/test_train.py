@@ -67,7 +67,7 @@ def test_a_longer_run_is_the_run_that_was_long_from_the_start(place, here, monke
     assert Run.open(Path("constant")).result is None and recipe_of(Run.open(Path("constant"))).epochs == 0.5
     with monkeypatch.context() as patch:  # after both, before the first step
         patch.setattr("mttt.cli.train.launch", killed)
-        assert "constant is now a run of 1 epochs instead of 0.5" in here(*words, code=1)[0]
+        assert "constant is now trained to epoch 1 instead of 0.5" in here(*words, code=1)[0]
     here(*words)  # the same command goes on, though the run has another part of warm-up by now
     assert "is finished" in here(*words)[0]
     run = Run.open(Path("constant"))
@@ -85,12 +85,12 @@ def test_a_longer_run_is_the_run_that_was_long_from_the_start(place, here, monke
 def test_a_rate_that_was_planned_for_another_length_is_a_reason_not_to_go_on(place, here):
     before = {path: path.read_bytes() for path in Path("cosine").rglob("*") if path.is_file() and path.name != ".lock"}
     _, err = here("train", "--run", "cosine", "--epochs", "1", code=2)
-    assert "cosine cannot go on to 1 epochs: its outer rate was planned for 0.5 and fell to" in err
+    assert "cosine cannot go on to epoch 1: its outer rate was planned for an end at epoch 0.5 and fell to" in err
     assert "train --from cosine --epochs 0.5" in err
     assert "train --recipe cosine/recipe.json --epochs 1" in err
     for run in ("cosine", "constant"):
         _, err = here("train", "--run", run, "--epochs", "0.4", code=2)
-        assert f"{run} has already been trained for 0.49 epochs, not fewer than the 0.4" in err
+        assert f"{run} has already been trained to epoch 0.49, so it cannot end at epoch 0.4" in err
     _, err = here("train", "--run", "constant", "--epochs", "1", "--seed", "1", code=2)
     assert "is a run of another recipe" in err
     after = {path: path.read_bytes() for path in Path("cosine").rglob("*") if path.is_file() and path.name != ".lock"}

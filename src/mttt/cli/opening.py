@@ -144,5 +144,5 @@ def make_longer(opened: Opened, console: Console) -> Opened:
             ways.insert(0, f"go on from its weights: {program()} train --from {quoted(run.path)} --epochs {more:g}")
         raise UsageError("\n  ".join([f"{error}. Instead:", *ways])) from error
     where = "" if kept is None else f"; its result so far is in {kept.name}"
-    say(console, f"{run.path} is now a run of {wanted:g} epochs instead of {before:g}{where}")
+    say(console, f"{run.path} is now trained to epoch {wanted:g} instead of {before:g}{where}")
     return Opened(run, prepared, False)

@@ -11,6 +11,7 @@ from rich.console import Console
 from mttt.cli.arguments import UsageError, check_file, check_workers, refusing, unknown
 from mttt.cli.costs import show_costs
 from mttt.cli.grid import watch
+from mttt.cli.say import count
 from mttt.cli.subcommands import take_subcommand
 from mttt.files import write_json
 from mttt.outer import Interrupted
@@ -152,7 +153,7 @@ def _measure(place: Place, rows: tuple[Row, ...], *, lengths: bool, say: Callabl
     wanted, known = {row.name for row in rows}, set(known_speeds(place))
     if not wanted <= known:
         wanted |= known
-        say(f"measuring a training step of {len(wanted)} rows")
+        say(f"measuring a training step of {count(len(wanted), 'row')}")
         place.keep(SPEEDS, measure_speeds(place.scale, [row for row in ALL_ROWS if row.name in wanted], say=say))
     if lengths and place.kept(LENGTHS) is None:
         say("measuring time and memory against n (claim 10)")

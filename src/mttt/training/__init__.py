@@ -1,8 +1,8 @@
 """A recipe becomes a training, a training becomes a run, and a run becomes a model again."""
 
 from mttt.training.begin import (
-    Begun as Begun,
     DoesNotFit as DoesNotFit,
+    Taken as Taken,
     begin_from as begin_from,
     create_from as create_from,
 )

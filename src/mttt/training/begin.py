@@ -24,7 +24,7 @@ class DoesNotFit(ValueError):
     """Weights that have no place in the model, or places in the model that have no weights."""
 
 
-class Begun(NamedTuple):
+class Taken(NamedTuple):
     """Which arrays of a model are another's, and which are drawn anew."""
 
     state: State
@@ -32,7 +32,7 @@ class Begun(NamedTuple):
     drawn: tuple[str, ...]
 
 
-def begin_from(prepared: Prepared, source: Loaded) -> Begun:
+def begin_from(prepared: Prepared, source: Loaded) -> Taken:
     """The state before the first step, with the weights of a trained model. What the rule remembers begins anew.
 
     The map to the classes is drawn anew if the classes are others. Everything else has to fit.
@@ -55,12 +55,12 @@ def begin_from(prepared: Prepared, source: Loaded) -> Begun:
 
     model = jax.tree_util.tree_map_with_path(fill, state.model)
     state = eqx.tree_at(lambda s: (s.model, s.rule_state), state, (model, prepared.rule.init(model)))
-    return Begun(
+    return Taken(
         state, tuple(path for path in ours if path in taken), tuple(path for path in ours if path not in taken)
     )
 
 
-def create_from(path: Path, prepared: Prepared, data: DataSet, begun: Begun, source: Loaded, given: Path) -> Run:
+def create_from(path: Path, prepared: Prepared, data: DataSet, begun: Taken, source: Loaded, given: Path) -> Run:
     """A run that has these weights as its checkpoint of step 0: it does not need the other one any more.
 
     `given` is the path of the other run, for the record. The directory appears with all that is in it, or not at all.

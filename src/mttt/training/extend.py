@@ -43,8 +43,8 @@ def extend(run: Run, wanted: Recipe, prepared: Prepared) -> tuple[Prepared, Path
     spec, examples = prepared.spec, prepared.plan.examples
     before, steps = prepare_for(own, spec, examples), prepared.plan.steps
     if steps <= done:
-        trained = f"{run.path} has already been trained for {before.plan.epoch(done):.3g} epochs"
-        raise CannotExtend(f"{trained}, not fewer than the {wanted.epochs:g} that are asked for")
+        trained = f"{run.path} has already been trained to epoch {before.plan.epoch(done):.3g}"
+        raise CannotExtend(f"{trained}, so it cannot end at epoch {wanted.epochs:g}")
     if done:
         warmup = min(own.optimizer.warmup_steps(before.plan.steps), steps - 1)
         if wanted.optimizer.warmup_steps(steps) != warmup:
@@ -61,6 +61,6 @@ def _check_rates(run: Run, before: Prepared, after: Prepared, done: int) -> None
         last = other[-1]
         short, long = (f"{each.recipe.epochs:g}" for each in (before, after))
         raise CannotExtend(
-            f"{run.path} cannot go on to {long} epochs: its outer rate was planned for {short} and fell to "
-            f"{was[last]:.2g} at step {last + 1}, where a training of {long} epochs has {would[last]:.2g}"
+            f"{run.path} cannot go on to epoch {long}: its outer rate was planned for an end at epoch {short} and fell "
+            f"to {was[last]:.2g} at step {last + 1}; with an end at epoch {long} it would be {would[last]:.2g} there"
         )
