@@ -102,6 +102,14 @@ def test_who_asks_it_to_stop_finds_everything_saved():
     run(Notes(stops_at=6))  # it was at its end anyway
 
 
+def test_the_first_evaluation_of_a_process_compiles_and_has_no_speed():
+    keeper, records = Notes(), []
+    keeper.write = records.append
+    run(keeper)
+    speeds = [r["examples_per_second"] for r in records if r["kind"] == "evaluation"]
+    assert speeds[0] is None and speeds[1] > 0
+
+
 def failing_batches():
     yield from range(5)
     raise OSError("the disk is gone")

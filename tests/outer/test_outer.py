@@ -19,6 +19,7 @@ from mttt.outer import (
     Program,
     State,
     WrongNumbers,
+    constant_schedule,
     evaluate,
     outer_optimizer,
     schedule,
@@ -97,6 +98,12 @@ def test_the_schedule_warms_up_and_ends_at_zero():
     assert [float(rate(s)) for s in (0, 5, 20)] == pytest.approx([0.0, 2.0, 0.0], abs=1e-6)
     assert float(rate(2)) == pytest.approx(0.8)
     assert float(rate(12)) == pytest.approx(1 + np.cos(np.pi * 7 / 15), abs=1e-5)
+
+
+def test_a_constant_rate_warms_up_and_does_not_know_the_end():
+    rate = constant_schedule(peak=2.0, warmup=5)
+    assert [float(rate(s)) for s in (0, 2, 5, 6, 10**6)] == pytest.approx([0.0, 0.8, 2.0, 2.0, 2.0])
+    assert float(constant_schedule(peak=2.0, warmup=0)(0)) == 2.0
 
 
 def test_clipping_and_the_moment_in_bfloat16():

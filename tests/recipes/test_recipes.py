@@ -82,6 +82,17 @@ def test_a_run_whose_recipe_was_changed_is_refused(tmp_path):
         recipe_of(run)
 
 
+def test_recipes_that_were_written_before_there_was_a_choice_of_schedule_fall_to_zero():
+    written = encode(PRESETS["digits"].recipe)
+    del written["optimizer"]["schedule"]
+    recipe = decode(written)
+    assert recipe == PRESETS["digits"].recipe
+    _, rate = recipe.optimizer.build(100)
+    assert (float(rate(10)), float(rate(100))) == (pytest.approx(3e-3), pytest.approx(0.0, abs=1e-9))
+    _, rate = replace(recipe.optimizer, schedule="constant").build(100)
+    assert float(rate(5)) == pytest.approx(1.5e-3) and float(rate(100)) == pytest.approx(3e-3)
+
+
 def test_names_stand_for_products_of_one_kind():
     recipe = train.parse(["--model.mixer", "mttt-linear", "--model.mixer.batching", "mini"])[1].recipe
     written = encode(recipe)["model"]["mixer"]

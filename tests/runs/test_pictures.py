@@ -40,8 +40,8 @@ def reference(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reference")
     make_pictures(folder)
     out, _ = mttt(*WORDS, "--workers", "0", cwd=folder)
-    assert "Skipped 1 images that cannot be used" in out
-    assert "1 files or folders beside them are not read: red/phone.heic" in out
+    assert "Skipped 1 image that cannot be used" in out
+    assert "1 file or folder beside them is not read: red/phone.heic" in out
     return folder
 
 
@@ -85,7 +85,10 @@ def test_a_bad_picture_stops_a_run_that_may_not_skip(reference):
         (["--data", "foldr"], "Did you mean folder?"),
         (["cifar10-patches"], "--data.path is missing: cifar-10-binary.tar.gz"),
         (["folder", "--data.path", "pictures", "--workers", "-1"], "--workers -1: must"),
-        (["folder", "--data.path", "pictures", "--data.augment.magnitude", "11"], "magnitude=11: must be 0 to 10"),
+        (
+            ["folder", "--data.path", "pictures", "--data.augment.magnitude", "11"],
+            "--data.augment.magnitude 11: must be 0 to 10",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused(words, reason, reference, monkeypatch, capsys):

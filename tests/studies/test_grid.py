@@ -104,10 +104,10 @@ def test_images_may_be_elsewhere(tmp_path):
     Run.create(place("here").path(job), encode(place("here").recipe(job)), {})
     assert place("elsewhere").run(job) is not None
     recipe = tmp_path / "runs" / "linear-attention" / "seed-0" / "recipe.json"
-    recipe.write_text(recipe.read_text().replace('"kind": "idx"', '"kind": "digits"'))
+    recipe.write_text(recipe.read_text().replace('"batch_size": ', '"batch_size": 9'))
     with pytest.raises(RunError) as refused:
         place("elsewhere").run(job)
-    assert "data.kind: digits there, idx here" in str(refused.value)
+    assert "batch_size: 9" in str(refused.value)
     assert "data.path" not in str(refused.value)
 
 

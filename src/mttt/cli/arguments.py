@@ -7,14 +7,14 @@ defaults, in its place; any other `--field value` changes one value. The order d
 import dataclasses
 import difflib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mttt.fields import Difference, FieldError, possible_choices
+from mttt.fields import Difference, FieldError, encode, possible_choices
 from mttt.recipes import DEFAULT, PRESETS, Recipe, options
-from mttt.recipes.data import PicturesRecipe
+from mttt.recipes.options import chosen
 
 
 class UsageError(Exception):
@@ -54,6 +54,37 @@ def unknown(what: str, given: str, known: list[str]) -> UsageError:
     return UsageError(f"unknown {what} '{given}'.{hint} Choose from: {', '.join(known)}")
 
 
+def recipe_flags(recipe: Recipe) -> list[str]:
+    """The flags of all fields that a recipe has, and of those that choose."""
+    return [flag(path) for path in [*options(recipe), *_leaves(encode(recipe))]]
+
+
+def _leaves(part: Any, path: str = "") -> Iterator[str]:
+    if not isinstance(part, dict):
+        yield path
+        return
+    for name, inside in part.items():
+        if name != "kind":
+            yield from _leaves(inside, f"{path}.{name}" if path else name)
+
+
+def check_workers(workers: int | None) -> None:
+    """Processes that decode pictures keep a processor busy each: many more than processors only take memory."""
+    most = max(8, 4 * (os.cpu_count() or 1))
+    if workers is not None and not 0 <= workers <= most:
+        raise FieldError("workers", workers, f"must be 0 to {most} on this machine, four for each processor")
+
+
+def value_of(name: str, words: Sequence[str]) -> str | None:
+    """What follows a flag, before all words are parsed."""
+    for place, word in enumerate(words):
+        if word == name and place + 1 < len(words):
+            return words[place + 1]
+        if word.startswith(f"{name}="):
+            return word.partition("=")[2]
+    return None
+
+
 def check_file(path: Path) -> None:
     """Refuse a file that could not be written, before the work whose numbers it is for."""
     if path.is_dir():
@@ -80,12 +111,7 @@ _PRESET_OF |= {"folder": "folder", "parquet": "folder", "tar": "folder"}
 
 def preset_for_data(words: list[str]) -> str | None:
     """The preset for `--data KIND`, if it is there."""
-    for place, word in enumerate(words):
-        if word == "--data" and place + 1 < len(words):
-            return _PRESET_OF.get(words[place + 1])
-        if word.startswith("--data="):
-            return _PRESET_OF.get(word.removeprefix("--data="))
-    return None
+    return _PRESET_OF.get(value_of("--data", words) or "")
 
 
 def take_kinds(recipe: Recipe, words: list[str]) -> tuple[Recipe, list[str]]:
@@ -116,10 +142,7 @@ def _choose(recipe: Recipe, path: str, name: str | None) -> Recipe:
         raise UsageError(f"{flag(path)} needs a name: {', '.join(here)}")
     if name not in here:
         raise unknown(path, name, list(here))
-    value = here[name].value
-    if isinstance(value, PicturesRecipe):  # in another kind of file they are still the same pictures
-        value = type(value).like(recipe.data)
-    return _replace(recipe, path.split("."), value)
+    return _replace(recipe, path.split("."), chosen(here[name].value, recipe.data))
 
 
 def _replace(part: Any, names: list[str], value: Any) -> Any:

@@ -10,12 +10,12 @@ from typing import Any
 from rich.console import Console
 
 from mttt import bench
-from mttt.cli.arguments import UsageError, check_file, refusing, unknown
+from mttt.cli.arguments import UsageError, check_file, check_workers, refusing, unknown
 from mttt.cli.bench_tables import show_compile, show_data, show_gradients, show_layers, show_models, show_paper
 from mttt.cli.subcommands import take_subcommand
 from mttt.fields import FieldError
 from mttt.files import write_json
-from mttt.recipes.check import not_negative, positive
+from mttt.recipes.check import positive
 
 ABOUT = "Measure speed, memory and FLOPs. What is compared runs in turn, so that ratios hold on a busy machine, too."
 BATCH = 32  # of bench data
@@ -140,7 +140,7 @@ class Data:
     def check(self) -> None:
         positive(repeats=self.repeats)
         for count in self.workers:
-            not_negative(workers=count)
+            check_workers(count)
 
     def measure(self, console: Console) -> dict[str, Any]:
         with refusing():

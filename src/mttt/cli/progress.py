@@ -5,8 +5,9 @@ from contextlib import suppress
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from mttt.cli.say import say
 from mttt.runs import Record
 
 
@@ -29,53 +30,65 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{seconds:02}"
 
 
+class Pace:
+    """When a training will be done, from the steps of this process after its first: that one compiles."""
+
+    def __init__(self, steps: int):
+        self.steps, self.step, self.calls = steps, 0, 0
+        self.begin, self.first = 0.0, 0
+
+    def at(self, step: int) -> None:
+        self.step, self.calls = step, self.calls + 1
+        if self.calls <= 2:  # before the first step, and after it
+            self.begin, self.first = time.monotonic(), step
+
+    def left(self) -> str:
+        """`ETA 0:01:30`; nothing while there is nothing to tell it from."""
+        if (done := self.step - self.first) < 1:
+            return ""
+        return f"ETA {duration((time.monotonic() - self.begin) / done * (self.steps - self.step))}"
+
+
 class Lines:
     """Plain lines, for files and pipes."""
 
     def __init__(self, console: Console, steps: int, evaluation_name: str):
         self.console, self.steps, self.evaluation_name = console, steps, evaluation_name
+        self.pace = Pace(steps)
 
     def __enter__(self) -> "Lines":
-        self.begin, self.first, self.calls = 0.0, 0, 0
         return self
 
     def __exit__(self, *_: object) -> None: ...
 
     def at(self, step: int) -> None:
-        self.calls += 1
-        if self.calls <= 2:  # before the first step and after it: that step compiles, and tells nothing of the others
-            self.first, self.begin = step, time.monotonic()
+        self.pace.at(step)
 
     def record(self, record: Record) -> None:
         if record["kind"] == "skipped":
-            self.console.print(_skipped(record), soft_wrap=True, highlight=False, markup=False)
+            say(self.console, _skipped(record))
             return
         step = record["step"]
-        done = step - self.first
-        left = (time.monotonic() - self.begin) / done * (self.steps - step) if done else 0
         kind = self.evaluation_name if record["kind"] == "evaluation" else "train"
         head = f"step {step:>{len(str(self.steps))}}/{self.steps}  epoch {record['epoch']:6.2f}"
-        self.console.print(
-            f"{head}  {kind:5}  {numbers(record)}  ETA {duration(left)}", soft_wrap=True, highlight=False
-        )
+        say(self.console, f"{head}  {kind:5}  {numbers(record)}  {self.pace.left()}".rstrip())
 
 
 class Bar:
     """A progress bar with the newest numbers, and a line for each evaluation above it."""
 
     def __init__(self, console: Console, steps: int, evaluation_name: str):
-        self.evaluation_name = evaluation_name
+        self.evaluation_name, self.pace = evaluation_name, Pace(steps)
         columns = (
             TextColumn("training"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[numbers]}"),
             TimeElapsedColumn(),
-            TextColumn("ETA"),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}"),
         )
         self.progress = Progress(*columns, console=console)
-        self.task = self.progress.add_task("", total=steps, numbers="compiling …")
+        self.task = self.progress.add_task("", total=steps, numbers="compiling …", left="")
 
     def __enter__(self) -> "Bar":
         self.progress.start()
@@ -88,16 +101,17 @@ class Bar:
             self.progress.stop()
 
     def at(self, step: int) -> None:
-        self.progress.update(self.task, completed=step)
+        self.pace.at(step)
+        self.progress.update(self.task, completed=step, left=self.pace.left())
 
     def record(self, record: Record) -> None:
         if record["kind"] == "train":
             self.progress.update(self.task, numbers=numbers(record))
         elif record["kind"] == "skipped":
-            self.progress.console.print(_skipped(record), highlight=False, markup=False)
+            say(self.progress.console, _skipped(record))
         else:
             line = f"epoch {record['epoch']:6.2f}  {self.evaluation_name}  {numbers(record)}"
-            self.progress.console.print(line, highlight=False)
+            say(self.progress.console, line)
 
 
 def progress(console: Console, steps: int, evaluation_name: str) -> Lines | Bar:

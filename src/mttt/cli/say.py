@@ -30,3 +30,8 @@ def _escaped(char: str) -> str:
 def say(console: Console, text: str) -> None:
     """Plain text: a path may look like markup, and a command must stay on its line."""
     console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def count(number: int, singular: str, plural: str = "") -> str:
+    """So many of something, in words: `1 class`, `2 classes`."""
+    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"

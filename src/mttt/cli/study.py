@@ -8,13 +8,14 @@ from typing import Literal
 
 from rich.console import Console
 
-from mttt.cli.arguments import UsageError, check_file, refusing, unknown
+from mttt.cli.arguments import UsageError, check_file, check_workers, refusing, unknown
 from mttt.cli.costs import show_costs
 from mttt.cli.grid import watch
+from mttt.cli.say import count
 from mttt.cli.subcommands import take_subcommand
 from mttt.files import write_json
 from mttt.outer import Interrupted
-from mttt.recipes.check import not_negative, positive
+from mttt.recipes.check import positive
 from mttt.studies import (
     ALL_ROWS,
     LENGTHS,
@@ -101,7 +102,7 @@ def _costs(arguments: Costs, console: Console) -> int:
 def _grid(name: str, arguments: Arguments, command: str, console: Console) -> int:
     with refusing():
         positive(seeds=arguments.seeds)
-        not_negative(workers=arguments.workers or 0)
+        check_workers(arguments.workers)
     scale = SCALES[arguments.scale]
     rows = _rows(name, arguments.only, scale, console)
     if arguments.trial:
@@ -152,7 +153,7 @@ def _measure(place: Place, rows: tuple[Row, ...], *, lengths: bool, say: Callabl
     wanted, known = {row.name for row in rows}, set(known_speeds(place))
     if not wanted <= known:
         wanted |= known
-        say(f"measuring a training step of {len(wanted)} rows")
+        say(f"measuring a training step of {count(len(wanted), 'row')}")
         place.keep(SPEEDS, measure_speeds(place.scale, [row for row in ALL_ROWS if row.name in wanted], say=say))
     if lengths and place.kept(LENGTHS) is None:
         say("measuring time and memory against n (claim 10)")

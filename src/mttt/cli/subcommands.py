@@ -6,6 +6,7 @@ from typing import Annotated, Any, Union
 import tyro
 
 from mttt.cli.arguments import unknown
+from mttt.cli.parsing import parsed
 
 
 def take_subcommand(
@@ -20,5 +21,5 @@ def take_subcommand(
     ]
     # A union of one is no union, hence None.
     one_of = Union[(*each, Annotated[None, tyro.conf.Suppress])]
-    arguments = tyro.cli(one_of, prog=f"mttt {command}", description=about, args=words)  # pyright: ignore
+    arguments = parsed(one_of, words, prog=f"mttt {command}", description=about)  # pyright: ignore
     return words[0], arguments

@@ -1,11 +1,7 @@
 """mttt train"""
 
-import hashlib
-import json
-import os
-import shlex
 import shutil
-import sys
+import textwrap
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,30 +13,25 @@ from rich.console import Console
 
 from mttt.cli.arguments import (
     UsageError,
-    flagged,
+    check_workers,
     kinds_help,
     preset_for_data,
-    preset_recipe,
+    recipe_flags,
     refusing,
     take_kinds,
     take_preset,
+    value_of,
 )
+from mttt.cli.opening import make_longer, open_or_create, program, quoted
+from mttt.cli.parsing import parsed
 from mttt.cli.progress import progress
-from mttt.cli.say import say
-from mttt.data import BadData, BadExample, DataSet, describe
-from mttt.fields import differences
+from mttt.cli.say import count, one_line, say
+from mttt.data import BadData, BadExample, DataSet
 from mttt.outer import Interrupted
-from mttt.recipes import (
-    DEFAULT,
-    PRESETS,
-    Recipe,
-    encode,
-    recipe_of,
-)
-from mttt.recipes.check import not_negative
+from mttt.recipes import DEFAULT, PRESETS, Recipe, name_of, read_recipe, recipe_of, stem_of
 from mttt.report import complete_figures, draw_figures
-from mttt.runs import Run, versions
-from mttt.training import check_data, default_workers, launch, prepare
+from mttt.runs import Run
+from mttt.training import default_workers, launch
 
 
 @dataclass(frozen=True)
@@ -49,34 +40,50 @@ class Arguments:
 
     recipe: Annotated[Recipe, tyro.conf.arg(name="")]
     run: Path | None = None
-    """directory of the run (default: runs/PRESET, with a suffix if the recipe is not the preset's)"""
+    """directory of the run (default: runs/PRESET, and what differs from the preset). A run that is there goes on, and
+    may get more --epochs if its --optimizer.schedule allows it"""
+    start: Annotated[Path | None, tyro.conf.arg(name="from")] = None
+    """begin with the weights of this run, and its recipe unless a preset is named. If the classes are others, the map
+    to the classes is drawn anew"""
+    file: Annotated[Path | None, tyro.conf.arg(name="recipe")] = None
+    """JSON file with a recipe to start from instead of a preset: the recipe.json of a run, or one of your own"""
     workers: int | None = None
     """processes that prepare images; 0 is threads of this one. By default one for two processors where pictures are
     decoded, none otherwise. The numbers do not depend on it"""
 
 
 def _description(recipe: Recipe) -> str:
-    width = max(map(len, PRESETS))
-    presets = "\n".join(f"  {name:{width}}  {preset.about}" for name, preset in PRESETS.items())
+    width = max(map(len, PRESETS)) + 4
+    presets = "\n".join(_hanging(f"  {name:{width - 2}}", preset.about) for name, preset in PRESETS.items())
     return (
         f"Train a model: mttt train [PRESET] [--field value ...]\n\nPresets (default: {DEFAULT}):\n{presets}\n\n"
         f"Fields that choose by name; the options of the chosen kind are below:\n{kinds_help(recipe)}"
     )
 
 
+def _hanging(head: str, text: str) -> str:
+    """Text beside its head, in as many lines as the terminal's width asks for."""
+    columns = max(shutil.get_terminal_size().columns, len(head) + 20)
+    return textwrap.fill(text, columns, initial_indent=head, subsequent_indent=" " * len(head))
+
+
 def parse(words: list[str]) -> tuple[str | None, Arguments]:
     """The preset and the arguments. A run that exists and nothing else means: go on with that run's recipe."""
     preset, rest = take_preset(words)
-    path = _run_word(rest)
-    if preset is None and path is not None and (path / "recipe.json").is_file():
-        base = recipe_of(Run.open(path))
+    file, start, run = (Path(value) if value else None for value in (value_of(name, rest) for name in _STARTS))
+    if preset is not None and file is not None:
+        raise UsageError(f"both the preset {preset} and --recipe {file} are given; take one of them")
+    if preset is None and file is None and start is None and run is not None and (run / "recipe.json").is_file():
+        base = recipe_of(Run.open(run))
     else:
-        preset = preset or preset_for_data(rest)
-        base = preset_recipe(preset)
+        if file is None and start is None:
+            preset = preset or preset_for_data(rest)
+        _, base = _base(preset, file, start)
     base, rest = take_kinds(base, rest)
-    arguments = tyro.cli(
+    arguments = parsed(
         Arguments,
-        args=rest,
+        rest,
+        known=[*recipe_flags(base), *_STARTS, "--workers"],
         default=Arguments(base),
         prog="mttt train",
         description=_description(base),
@@ -85,125 +92,106 @@ def parse(words: list[str]) -> tuple[str | None, Arguments]:
     return preset, arguments
 
 
-def _run_word(words: list[str]) -> Path | None:
-    for place, word in enumerate(words):
-        if word == "--run" and place + 1 < len(words):
-            return Path(words[place + 1])
-        if word.startswith("--run="):
-            return Path(word.removeprefix("--run="))
-    return None
+_STARTS = ("--recipe", "--from", "--run")
 
 
-def _default_path(preset: str, recipe: Recipe) -> Path:
-    """runs/PRESET for the preset itself; other recipes get names of their own, so that they do not collide."""
-    if recipe == PRESETS[preset].recipe:
-        return Path("runs") / preset
-    digest = hashlib.sha256(json.dumps(encode(recipe), sort_keys=True).encode()).hexdigest()
-    return Path("runs") / f"{preset}-{digest[:6]}"
+def _base(preset: str | None, file: Path | None, start: Path | None) -> tuple[str, Recipe]:
+    """The recipe that fields change, and how runs of it are called."""
+    if file is not None:
+        stem, recipe = stem_of(file), read_recipe(file)
+    elif preset is None and start is not None:
+        stem, recipe = "", recipe_of(Run.open(start))
+    else:
+        stem, recipe = preset or DEFAULT, PRESETS[preset or DEFAULT].recipe
+    if start is not None:
+        stem = f"{stem}-from-{start.absolute().name}".removeprefix("-")
+    return stem, recipe
 
 
-def open_or_create(path: Path, recipe: Recipe, data: DataSet, console: Console) -> Run:
-    """The run at `path` if it has this recipe, or a new one. Another recipe's run is left alone."""
-    wanted = encode(recipe)
-    if not path.exists():
-        return Run.create(path, wanted, describe(data))
-    run = Run.open(path)
-    # What to do with a bad picture may be decided when it is met: it changes nothing that was done so far.
-    changed = [one for one in differences(run.recipe, wanted) if one.path != "data.on_error"]
-    if changed:
-        raise UsageError(
-            f"{path} is a run of another recipe, and is not overwritten:\n  "
-            + "\n  ".join(map(flagged, changed))
-            + "\n"
-            f"Train this recipe elsewhere with --run DIR, or go on with that run: mttt train --run {path}"
-        )
-    with refusing():
-        check_data(run, data)
-    if changed := differences(run.versions, versions()):
-        say(console, "This run began with other versions; it may not go on exactly as it would have:")
-        say(console, "  " + "\n  ".join(map(str, changed)))
-    return run
+def default_path(preset: str | None, arguments: Arguments) -> Path:
+    """runs/PRESET for the preset itself; other recipes have what differs in their names."""
+    return Path("runs") / name_of(*_base(preset, arguments.file, arguments.start), arguments.recipe)
 
 
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
     with refusing():
         preset, arguments = parse(words)
-        recipe = arguments.recipe
-        not_negative(workers=arguments.workers or 0)
-        data = recipe.data.load()
-        prepared = prepare(recipe, data)
-        prepared.check()
-    path = arguments.run or _default_path(preset or DEFAULT, recipe)
-    run = open_or_create(path, recipe, data, console)
-    if run.result is not None:
-        say(console, f"{path} is finished: accuracy {run.result['accuracy']:.1%}. Train anew with --run DIR.")
-        complete_figures(run)  # killed before they were drawn, or matplotlib came later
-        _next_steps(run, console)
-        return 0
-    workers = default_workers(data) if arguments.workers is None else arguments.workers
+        check_workers(arguments.workers)
+        path = arguments.run or default_path(preset, arguments)
+        data = arguments.recipe.data.load()
+    start, anew = arguments.start, arguments.start is None and preset is not None
+    opened = open_or_create(path, arguments.recipe, data, console, source=start, anew=anew)
+    if opened.finished:
+        return _tell_finished(opened.run, console)
     begin = time.monotonic()
-    with run.locked():
+    with opened.run.locked():
+        if opened.longer:
+            opened = make_longer(opened, console)
+        run, prepared = opened.run, opened.prepared
         say(console, f"Run: {path}  (stop with Ctrl-C; the same command goes on)")
         say(console, _what_is_there(data))
+        workers = default_workers(data) if arguments.workers is None else arguments.workers
         try:
             with progress(console, prepared.plan.steps, data.evaluation_name) as observer:
                 evaluation = launch(prepared, data, run, observer, workers=workers)
         except BadExample as error:
-            message = f"{error}. Mend it, or go on without it: {_program()} train --run {_quoted(run)}"
-            raise BadData(f"{message} --data.on-error skip") from error
+            skip = f"{program()} train --run {quoted(path)} --data.on-error skip"
+            raise BadData(f"{error}. Replace or delete the file, or train without it: {skip}") from error
         except Interrupted as stopped:
+            again = f"{program()} train --run {quoted(path)}"
             with suppress(OSError):  # the terminal may be gone
-                say(
-                    console,
-                    f"\nStopped and saved at step {stopped.step}. Go on with: {_program()} train --run {_quoted(run)}",
-                )
+                say(console, f"\nStopped and saved at step {stopped.step}. Go on with: {again}")
             return 128 + stopped.signal_number
         figures = draw_figures(run)
     seconds = time.monotonic() - begin
-    result = f"Accuracy {evaluation.accuracy:.1%} on {evaluation.examples} {data.evaluation_name} images"
-    say(console, f"\n{result}, after {seconds:.0f} s in this process.")
+    judged = f"{count(evaluation.examples, f'{data.evaluation_name} image')}"
+    say(console, f"\nAccuracy {evaluation.accuracy:.1%} on {judged}, after {seconds:.0f} s in this process.")
     if skipped := run.metrics.read("skipped"):
-        say(console, f"Skipped {len(skipped)} images that cannot be used; metrics.jsonl lists them. The first:")
+        say(
+            console,
+            f"Skipped {count(len(skipped), 'image')} that cannot be used; metrics.jsonl has the list. The first:",
+        )
         say(console, f"  {skipped[0]['name']}: {skipped[0]['reason']}")
     if not figures:
-        say(console, 'No figures: matplotlib is not installed (pip install "mttt[plots]").')
+        say(console, "No figures: matplotlib is not installed (pip install matplotlib).")
+    _next_steps(run, console)
+    return 0
+
+
+def _tell_finished(run: Run, console: Console) -> int:
+    assert run.result is not None
+    say(console, f"{run.path} is finished: accuracy {run.result['accuracy']:.1%}. Train anew with --run DIR.")
+    complete_figures(run)  # killed before they were drawn, or matplotlib came later
     _next_steps(run, console)
     return 0
 
 
 def _what_is_there(data: DataSet) -> str:
     """Nobody should train on less than they think."""
-    there = (
-        f"{len(data.train)} images of {len(data.classes)} classes, {len(data.evaluation)} {data.evaluation_name} images"
-    )
+    train, classes = count(len(data.train), "image"), count(len(data.classes), "class", "classes")
+    there = f"{train} of {classes}, {count(len(data.evaluation), f'{data.evaluation_name} image')}"
     if not data.ignored:
         return there
-    return f"{there}. {len(data.ignored)} files or folders beside them are not read: {', '.join(data.ignored[:3])}" + (
-        ", …" if len(data.ignored) > 3 else ""
-    )
-
-
-def _program() -> str:
-    """What to type for this program: in a virtual environment that is not active, its path."""
-    return "mttt" if shutil.which("mttt") else f"{os.path.relpath(sys.executable)} -m mttt"
-
-
-def _quoted(run: Run) -> str:
-    return shlex.quote(str(run.path))
+    names = ", ".join(map(one_line, data.ignored[:3])) + (", …" if len(data.ignored) > 3 else "")
+    if len(data.ignored) == 1:
+        return f"{there}. 1 file or folder beside them is not read: {names}"
+    return f"{there}. {len(data.ignored):,} files or folders beside them are not read: {names}"
 
 
 def _next_steps(run: Run, console: Console) -> None:
     figures = ", figures/" if run.figures.exists() else ""
     say(console, f"The run is in {run.path}/: recipe.json, metrics.jsonl, checkpoints/, result.json{figures}")
-    program, path = _program(), _quoted(run)
+    learns = run.result is not None and run.result["inner_losses"] is not None
+    start, path = program(), quoted(run.path)
     lines = [
-        (f"{program} evaluate {path}", "accuracy, and what the inner loops do"),
-        (f"{program} evaluate {path} --steps 0", "the same model without learning at test time"),
-        (f"{program} predict {path} IMAGE", "classify a picture of yours"),
-        (f"{program} train --help", "all that can be changed"),
+        (f"{start} evaluate {path}", "accuracy, and what the inner loops do" if learns else "accuracy"),
+        (f"{start} evaluate {path} --steps 0", "the same model without learning at test time"),
+        (f"{start} predict {path} IMAGE", "classify a picture of yours"),
+        (f"{start} runs", "all runs, and what differs"),
+        (f"{start} train --help", "all that can be changed"),
     ]
-    if run.result is None or run.result["inner_losses"] is None:
+    if not learns:
         del lines[1]
     width = max(len(command) for command, _ in lines)
     say(console, "What next:\n" + "\n".join(f"  {command:{width}}  {about}" for command, about in lines))

@@ -20,7 +20,11 @@ from mttt.outer.loop import (
 )
 from mttt.outer.mixup import Mixup as Mixup
 from mttt.outer.objective import Answers as Answers, Judged as Judged, Objective as Objective, Score as Score
-from mttt.outer.optimizer import outer_optimizer as outer_optimizer, schedule as schedule
+from mttt.outer.optimizer import (
+    constant_schedule as constant_schedule,
+    outer_optimizer as outer_optimizer,
+    schedule as schedule,
+)
 from mttt.outer.rule import Rule as Rule, Stepped as Stepped
 from mttt.outer.selfcheck import WrongNumbers as WrongNumbers, self_check as self_check
 from mttt.outer.state import State as State

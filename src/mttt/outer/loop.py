@@ -94,6 +94,7 @@ def train(training: Training, state: State, batches: Stream) -> Evaluation:
     """From a state to the end of the plan; the last evaluation."""
     plan, _, _, _, keeper = training
     evaluation, clock, running = None, _Clock(plan.batch_size), deque()
+    warm = False  # has this process evaluated before?
     first = int(state.step)
     keeper.at(first)
     for step in range(first + 1, plan.steps + 1):
@@ -118,7 +119,7 @@ def train(training: Training, state: State, batches: Stream) -> Evaluation:
             keeper.write(_training_record(training, state, step, clock.take()))
             state = state.reset_totals()
         if evaluate_now:
-            evaluation = _evaluate(training, state, step)
+            evaluation, warm = _evaluate(training, state, step, warm=warm), True
         if save:
             keeper.save(step, state)
         if stop is not None and not last:
@@ -151,13 +152,14 @@ def _training_record(training: Training, state: State, step: int, speed: float |
     }
 
 
-def _evaluate(training: Training, state: State, step: int) -> Evaluation:
+def _evaluate(training: Training, state: State, step: int, *, warm: bool) -> Evaluation:
+    """The first evaluation of a process compiles, so its speed says nothing: it has none."""
     begin = time.perf_counter()
     with _keeping(training.keeper, step, state):
         evaluation = training.evaluate(state.model)
     if not math.isfinite(evaluation.loss):
         raise NotFinite(step, training.keeper.saved())
-    speed = round(evaluation.examples / (time.perf_counter() - begin), 1)
+    speed = round(evaluation.examples / (time.perf_counter() - begin), 1) if warm else None
     place = {"kind": "evaluation", "step": step, "epoch": training.plan.epoch(step)}
     training.keeper.write(place | evaluation.record() | {"examples_per_second": speed})
     return evaluation

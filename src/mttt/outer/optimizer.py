@@ -1,4 +1,4 @@
-"""The outer loop's optimizer: Adam with clipping, decoupled weight decay on kernels, warm-up and cosine."""
+"""The outer loop's optimizer: Adam with clipping, decoupled weight decay on kernels, and schedules of its rate."""
 
 import jax.numpy as jnp
 import optax
@@ -9,6 +9,12 @@ from mttt.nn import kernels
 def schedule(*, peak: float, warmup: int, steps: int) -> optax.Schedule:
     """Linear from 0 to the peak, then cosine to 0 at the last step."""
     return optax.warmup_cosine_decay_schedule(0.0, peak, warmup, steps)
+
+
+def constant_schedule(*, peak: float, warmup: int) -> optax.Schedule:
+    """Linear from 0 to the peak, then the peak. No step's rate depends on how long the training is."""
+    rising = optax.linear_schedule(0.0, peak, max(warmup, 1))
+    return optax.join_schedules([rising, optax.constant_schedule(peak)], [warmup])
 
 
 def outer_optimizer(

@@ -3,6 +3,8 @@
 from typing import Any, NamedTuple
 
 from mttt.fields import choices
+from mttt.fields.kinds import kinds
+from mttt.recipes.data import PicturesRecipe
 from mttt.recipes.ttt import NAMED
 
 
@@ -16,6 +18,16 @@ class Option(NamedTuple):
 def options(recipe: Any) -> dict[str, dict[str, Option]]:
     """The fields of a recipe that choose, by path, and what each can be."""
     return {path: _options(kinds) for path, kinds in choices(recipe).items()}
+
+
+def options_of(hint: Any) -> dict[str, Option]:
+    """What a field of this type can be; nothing if it does not choose."""
+    return _options(kinds(hint))
+
+
+def chosen(value: Any, old: Any) -> Any:
+    """The value of an option in the place of another: in another kind of file they are still the same pictures."""
+    return type(value).like(old) if isinstance(value, PicturesRecipe) else value
 
 
 def _options(kinds: dict[str, type]) -> dict[str, Option]:

@@ -1,22 +1,24 @@
 """How the outer loop learns: a rule, and the optimizer that the rule hands its direction to."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import optax
 
-from mttt.outer import EvolutionStrategies, ExactGradient, Rule, outer_optimizer, schedule
+from mttt.outer import EvolutionStrategies, ExactGradient, Rule, constant_schedule, outer_optimizer, schedule
 from mttt.recipes.check import fraction, not_negative, positive
 
 
 @dataclass(frozen=True)
 class AdamRecipe:
-    """Adam, clipped, with decoupled weight decay on kernels, linear warm-up, cosine to 0."""
+    """Adam, clipped, with decoupled weight decay on kernels, and linear warm-up."""
 
     rate: float = 1e-3
     """peak rate"""
     warmup: float = 0.1
     """part of the training in which the rate rises from 0 to its peak"""
+    schedule: Literal["cosine", "constant"] = "cosine"
+    """after the warm-up: cosine falls to 0 at the end; constant stays at the peak, so that a run can be made longer"""
     decay: float = 1e-4
     """part of a kernel that a step takes away at the peak rate"""
     clip: float = 1.0
@@ -33,9 +35,17 @@ class AdamRecipe:
         not_negative(decay=self.decay)
         fraction(warmup=self.warmup, b1=self.b1, b2=self.b2)
 
+    def warmup_steps(self, steps: int) -> int:
+        """How many steps of a training of so many the rate rises."""
+        return min(round(self.warmup * steps), steps - 1)
+
     def build(self, steps: int) -> tuple[optax.GradientTransformation, optax.Schedule]:
         """The optimizer of a training of so many steps, and its rate, step by step."""
-        rate = schedule(peak=self.rate, warmup=min(round(self.warmup * steps), steps - 1), steps=steps)
+        warmup = self.warmup_steps(steps)
+        if self.schedule == "cosine":
+            rate = schedule(peak=self.rate, warmup=warmup, steps=steps)
+        else:
+            rate = constant_schedule(peak=self.rate, warmup=warmup)
         optimizer = outer_optimizer(
             rate,
             peak=self.rate,

@@ -7,6 +7,13 @@ from mttt.runs.errors import (
     NotWritten as NotWritten,
     RunError as RunError,
 )
+from mttt.runs.extend import (
+    history as history,
+    lengthen as lengthen,
+    origin as origin,
+    record_origin as record_origin,
+)
 from mttt.runs.metrics import Metrics as Metrics, Record as Record
 from mttt.runs.origin import versions as versions
 from mttt.runs.run import Run as Run
+from mttt.runs.summary import Summary as Summary, find_runs as find_runs, summary as summary

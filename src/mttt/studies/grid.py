@@ -19,7 +19,7 @@ from mttt.fields import differences
 from mttt.files import write_json
 from mttt.mixers import with_inner_loop
 from mttt.outer import NotFinite, Plan
-from mttt.recipes import Recipe, encode
+from mttt.recipes import Recipe, encode, recipe_of
 from mttt.runs import InUse, Record, Run, RunError
 from mttt.studies.formulas import vit
 from mttt.studies.row import Row
@@ -74,7 +74,7 @@ class Place:
         if not path.exists():
             return None
         run = Run.open(path)
-        changed = differences(run.recipe, encode(self.recipe(job)))
+        changed = differences(encode(recipe_of(run)), encode(self.recipe(job)))
         # Where the images are may differ from machine to machine; that they are the same is checked by their names.
         if changed := [one for one in changed if one.path != "data.path"]:
             raise RunError(

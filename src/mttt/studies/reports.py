@@ -143,7 +143,7 @@ def _lead(findings: Findings, rows: Sequence[Row]) -> tuple[str, ...]:
             "which neither of them did."
         )
     if not plots.can_draw():
-        lead.append("No pictures: matplotlib is not installed (`pip install 'mttt[plots]'`).")
+        lead.append("No pictures: matplotlib is not installed (`pip install matplotlib`).")
     return tuple(lead)
 
 

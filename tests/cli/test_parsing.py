@@ -1,0 +1,37 @@
+"""What is typed wrongly gets one sentence that names the flag."""
+
+import pytest
+
+CASES = {
+    "train --model.mixr self-attention": "unknown option --model.mixr; did you mean --model.mixer?",
+    "train --steps 4": "unknown option --steps; did you mean --model.mixer.batching.steps?",
+    "train --sead=4": "unknown option --sead; did you mean --seed?",
+    "train --form runs/digits": "unknown option --form; did you mean --from?",
+    "train digits junk": "unknown word 'junk'; --help lists all options",
+    "train --outer evolution --outer.pairs 0": "--outer.pairs 0: must be",
+    "train --data.holdout 1.5": "--data.holdout 1.5: must be at least 0",
+    "train --model.mixer.learner.factor 0": "--model.mixer.learner.factor 0: must be",
+    "train --model.mixer.batching.steps -2": "--model.mixer.batching.steps -2: must be",
+    "train --epochs many": "--epochs: could not convert string to float: 'many'",
+    "train --model.dim": "Missing value for argument '--model.dim'",
+    "train --workers 1000000": "--workers 1000000: must be 0 to ",
+    "train --workers -1": "--workers -1: must be 0 to ",
+    "study table1 --workers 1000000": "--workers 1000000: must be 0 to ",
+    "runs --jsn": "unknown option --jsn; did you mean --json?",
+    "bench layers --no-such-thing": "unknown option --no-such-thing; --help lists all options",
+}
+
+
+@pytest.mark.parametrize(("words", "reason"), CASES.items())
+def test_a_mistake_gets_one_sentence(words, reason, here, tmp_path):
+    out, err = here(*words.split(), cwd=tmp_path, code=2)
+    assert err.startswith(f"mttt: {reason}")
+    assert out == "" and err.count("\n") == 1 and "─" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_fits_the_terminal(here, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = here("train", "--help")[0].split("Fields that choose")[0].splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("  imagenet-patches  the paper's") for line in lines)
