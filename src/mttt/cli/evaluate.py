@@ -12,6 +12,7 @@ from rich.console import Console
 
 from mttt.cli.arguments import UsageError, check_file, refusing
 from mttt.cli.evaluate_tables import show_classes, show_losses
+from mttt.cli.parsing import parsed
 from mttt.cli.say import one_line, say
 from mttt.data import EvaluationBatches
 from mttt.mixers import has_inner_loop, with_inner_loop
@@ -47,7 +48,7 @@ class Arguments:
 
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
-    arguments = tyro.cli(Arguments, args=words, prog="mttt evaluate")
+    arguments = parsed(Arguments, words, prog="mttt evaluate")
     _check(arguments)
     with refusing():
         batches, where, loaded = _load(arguments)

@@ -13,6 +13,7 @@ import tyro
 from rich.console import Console
 
 from mttt.cli.arguments import UsageError, refusing
+from mttt.cli.parsing import parsed
 from mttt.cli.say import one_line, printable, say
 from mttt.data import BadExample
 from mttt.data.pictures import load_picture
@@ -39,7 +40,7 @@ class Arguments:
 
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code: 1 if a picture could not be used."""
-    arguments = tyro.cli(Arguments, args=words, prog="mttt predict")
+    arguments = parsed(Arguments, words, prog="mttt predict")
     if not arguments.images:
         raise UsageError("no image was given: mttt predict RUN IMAGE …")
     if arguments.top < 1:

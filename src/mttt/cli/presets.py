@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
+from mttt.cli.parsing import parsed
 from mttt.recipes import DEFAULT, PRESETS, Recipe, options
 
 
@@ -19,7 +19,7 @@ class Arguments:
 
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
-    arguments = tyro.cli(Arguments, args=words, prog="mttt presets")
+    arguments = parsed(Arguments, words, prog="mttt presets")
     table = Table(box=None, padding=(0, 2))
     table.add_column("mixer" if arguments.mixers else "preset", no_wrap=True)
     table.add_column("what it is")
