@@ -19,6 +19,9 @@ R = TypeVar("R")
 # An input of so many tokens keeps its problem: φ(x) and the targets are not made again, which saves a tenth of the
 # time at n = 196. A longer one would pay for it with memory (docs/performance.md).
 SHORT = 256
+# A block has at least so many numbers, whatever they are worth in tokens: two small blocks compile longer than one, and
+# there is no memory to be saved.
+BLOCK = 128 * 64
 
 
 class Adjoint(eqx.Module):
@@ -101,8 +104,13 @@ class Recompute(Adjoint):
             return n
         return factor * max(1, int(32 * math.isqrt(n) / learner.expansion)) if self.block is None else self.block
 
+    def _at_most(self, content: Content, learner: Any, tokens: int) -> int:
+        told = self.block is not None or not isinstance(learner, TokenwiseLearner)
+        least = 0 if told else BLOCK // jax.tree.leaves(content)[0].shape[1]
+        return max(self.size(learner, tokens), least)
+
     def sum(self, function: Callable[[Content], R], content: Content, learner: Any, *, tokens: int, alone: bool) -> R:
-        if (split := _split(content, self.size(learner, tokens))) is None:
+        if (split := _split(content, self._at_most(content, learner, tokens))) is None:
             # One of several steps makes its activations again, like one of several blocks.
             again = isinstance(learner, TokenwiseLearner) and not alone
             return jax.checkpoint(function)(content) if again else function(content)

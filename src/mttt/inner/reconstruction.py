@@ -18,10 +18,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from mttt.inner.normalised import Forms, losses
 from mttt.inner.task import Problem, TokenwiseTask
 from mttt.nn.dense import Dense, at_least_float32, fan_in_uniform, fan_out_uniform
 from mttt.nn.norm import LayerNorm
-from mttt.nn.products import quadratic
+from mttt.nn.products import gram, quadratic
 from mttt.nn.roles import Shared
 
 
@@ -67,20 +68,14 @@ class PlainLoss(eqx.Module):
 class NormalisedLoss(eqx.Module):
     """½‖LN(zG + b) − x‖² / divisor of each row."""
 
-    variance: Quadratic  # dσ²
-    scaled: Quadratic  # ‖Γ(y − ȳ)‖² / divisor, and so for the following
-    cross: Float[Array, " k"]  # q
-    cross_number: Float[Array, ""]  # t
-    shift_norm: Float[Array, ""]  # ‖β‖²
-    dim: int
-    eps: float
+    variance: Float[Array, "v v"]  # dσ²
+    scaled: Float[Array, "s s"]  # ‖Γ(y − ȳ)‖² / divisor, and its products with β
+    dim: int = eqx.field(static=True)
+    eps: float = eqx.field(static=True)
 
     def __call__(self, z: Float[Array, "n k"], targets: Targets) -> Float[Array, " n"]:
-        # A sum of squares, but summed up otherwise: rounding could take it below 0.
-        s = jax.lax.rsqrt(jnp.maximum(self.variance(z), 0) / self.dim + self.eps)
-        # s multiplies both Γβ·(y − ȳ), from ‖o‖²/2, and −Γx·(y − ȳ), from −o·x.
-        linear = jnp.sum(z * (self.cross[None, :] - targets.value), axis=1) + self.cross_number - targets.offset
-        return 0.5 * s**2 * self.scaled(z) + s * linear + 0.5 * self.shift_norm + targets.constant
+        forms = Forms(targets.value, targets.offset, self.variance, self.scaled)
+        return losses(z, forms, self.dim, self.eps) + targets.constant
 
 
 class Decoder(eqx.Module):
@@ -123,34 +118,24 @@ class Reconstruction(TokenwiseTask):
         self.divisor = float(width) if divisor is None else float(divisor)
 
     def __call__(self, tokens: Float[Array, "n d"]) -> Problem:
-        g, b, divisor = self.g.weight, self.g.bias.value, self.divisor
+        g, b, divisor, norm = self.g.weight, self.g.bias.value, self.divisor, self.decoder_norm
         labels = at_least_float32(self._values(tokens, g)) - (g @ b)[None, :]
-        norm = self.decoder_norm
-        if norm is None:
-            gamma, beta = jnp.ones_like(b), jnp.zeros_like(b)
-            losses = PlainLoss(Quadratic(g, b, divisor))
-            slope = losses.slope
-        else:
-            gamma, beta = norm.scale, norm.shift
-            g, b = g - jnp.mean(g, axis=1, keepdims=True), b - jnp.mean(b)
-            scaled = g * gamma[None, :], b * gamma
-            losses = NormalisedLoss(
-                variance=Quadratic(g, b),
-                scaled=Quadratic(*scaled, divisor),
-                cross=scaled[0] @ beta / divisor,
-                cross_number=scaled[1] @ beta / divisor,
-                shift_norm=beta @ beta / divisor,
-                dim=tokens.shape[1],
-                eps=norm.eps,
-            )
-            slope = None
         x = at_least_float32(tokens)
-        targets = Targets(
-            value=at_least_float32(self._values(tokens, g * gamma[None, :] / divisor)),
-            offset=x @ (b * gamma / divisor),
-            constant=0.5 / divisor * jnp.sum(x**2, axis=1) - x @ (beta / divisor),
-        )
-        return Problem(at_least_float32(self.phi(tokens)), targets, losses, labels, slope)
+        constant = 0.5 / divisor * jnp.sum(x**2, axis=1)
+        if norm is None:
+            loss = PlainLoss(Quadratic(g, b, divisor))
+            value, offset = at_least_float32(self._values(tokens, g / divisor)), x @ (b / divisor)
+            targets, slope = Targets(value, offset, constant), loss.slope
+        else:
+            rows = jnp.concatenate([g, b[None, :]])
+            rows = rows - jnp.mean(rows, axis=1, keepdims=True)
+            scaled = rows * norm.scale[None, :]
+            forms = gram(rows), gram(jnp.concatenate([scaled, norm.shift[None, :]])) / divisor
+            loss = NormalisedLoss(*forms, tokens.shape[1], norm.eps)
+            products = at_least_float32(self._values(tokens, scaled / divisor))
+            constant = constant - x @ (norm.shift / divisor)
+            targets, slope = Targets(products[:, :-1], products[:, -1], constant), None
+        return Problem(at_least_float32(self.phi(tokens)), targets, loss, labels, slope)
 
     @staticmethod
     def _values(tokens: Float[Array, "n d"], g: Float[Array, "k d"]) -> Float[Array, "n k"]:

@@ -77,3 +77,12 @@ def _quadratic_backward(
 
 
 quadratic.defvjp(_quadratic_forward, _quadratic_backward)
+
+
+@jax.custom_vjp
+def gram(a: Float[Array, "i o"]) -> Float[Array, "i i"]:
+    """AAᵀ. It is symmetric, so its derivative is one product."""
+    return jnp.einsum("io,jo->ij", a, a)
+
+
+gram.defvjp(lambda a: (gram(a), a), lambda a, ct: (forward(ct + ct.T, a),))
