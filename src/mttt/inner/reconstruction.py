@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mttt.inner.task import Problem, TokenwiseTask
+from mttt.nn.check import check_finite, check_rows, check_whole
 from mttt.nn.dense import Dense, at_least_float32, fan_in_uniform, fan_out_uniform
 from mttt.nn.norm import LayerNorm
 from mttt.nn.products import quadratic
@@ -72,8 +73,8 @@ class NormalisedLoss(eqx.Module):
     cross: Float[Array, " k"]  # q
     cross_number: Float[Array, ""]  # t
     shift_norm: Float[Array, ""]  # ‖β‖²
-    dim: int
-    eps: float
+    dim: int = eqx.field(static=True)
+    eps: float = eqx.field(static=True)
 
     def __call__(self, z: Float[Array, "n k"], targets: Targets) -> Float[Array, " n"]:
         # A sum of squares, but summed up otherwise: rounding could take it below 0.
@@ -105,7 +106,7 @@ class Reconstruction(TokenwiseTask):
     phi: Dense
     g: Decoder
     decoder_norm: LayerNorm | None
-    divisor: float
+    divisor: float = eqx.field(static=True)
 
     def __init__(
         self,
@@ -116,13 +117,17 @@ class Reconstruction(TokenwiseTask):
         divisor: float | None = None,
         key: PRNGKeyArray,
     ):
+        check_whole(dim=dim, width=width)
+        divisor = width if divisor is None else divisor
+        check_finite(above=0.0, divisor=divisor)
         phi_key, g_key = jax.random.split(key)
         self.phi = Dense(dim, width, key=phi_key, kernel_init=fan_in_uniform)
         self.g = Decoder(width, dim, key=g_key)
         self.decoder_norm = LayerNorm(dim) if decoder_norm else None
-        self.divisor = float(width) if divisor is None else float(divisor)
+        self.divisor = float(divisor)
 
     def __call__(self, tokens: Float[Array, "n d"]) -> Problem:
+        check_rows(tokens, self.g.weight.shape[1])
         g, b, divisor = self.g.weight, self.g.bias.value, self.divisor
         labels = at_least_float32(self._values(tokens, g)) - (g @ b)[None, :]
         norm = self.decoder_norm
