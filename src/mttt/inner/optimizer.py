@@ -60,7 +60,8 @@ class GradientDescent(Optimizer):
         rate = value_of(self.rate)
         if isinstance(rate, jax.Array) and rate.ndim == 1:
             rate = rate[jnp.minimum(t, rate.shape[0] - 1)]
-        return jax.tree.map(lambda w, g: w - rate * g, weights, gradient), None
+        times = lambda g: (rate.astype(g.dtype) if isinstance(rate, jax.Array) else rate) * g  # noqa: E731
+        return jax.tree.map(lambda w, g: w - times(g), weights, gradient), None
 
 
 def _rates(given: Any) -> Array:

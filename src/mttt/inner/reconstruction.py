@@ -51,6 +51,14 @@ class Quadratic(eqx.Module):
         return quadratic(z, self.matrix.astype(z.dtype)) + 2 * (z @ self.vector) + self.number
 
 
+def _not_negative(losses: Float[Array, " n"], bounded: Float[Array, " n"]) -> Float[Array, " n"]:
+    """`bounded` at least 0, with the gradient of `losses`: what is reported is a squared error in spite of rounding.
+
+    The gradient is all that an inner step needs, so a step costs no more than without.
+    """
+    return losses - jax.lax.stop_gradient(losses) + jax.lax.stop_gradient(jnp.maximum(bounded, 0))
+
+
 class PlainLoss(eqx.Module):
     """½‖zG + b − x‖² / divisor of each row. Small arrays are divided by `divisor`, not the answers."""
 
@@ -58,7 +66,8 @@ class PlainLoss(eqx.Module):
 
     def __call__(self, z: Float[Array, "n k"], targets: Targets) -> Float[Array, " n"]:
         agreement = jnp.sum(z * targets.value, axis=1) + targets.offset
-        return 0.5 * self.output(z) - agreement + targets.constant
+        losses = 0.5 * self.output(z) - agreement + targets.constant
+        return _not_negative(losses, losses)
 
     def slope(self, targets: Targets) -> Float[Array, "n k"]:
         """The gradient at z = 0. Written out because XLA multiplies by zeros that it is told of."""
@@ -73,15 +82,23 @@ class NormalisedLoss(eqx.Module):
     cross: Float[Array, " k"]  # q
     cross_number: Float[Array, ""]  # t
     shift_norm: Float[Array, ""]  # ‖β‖²
+    most: Float[Array, ""]  # max γ², with room for rounding: `scaled` is not larger than so many times the variance
     dim: int = eqx.field(static=True)
     eps: float = eqx.field(static=True)
 
     def __call__(self, z: Float[Array, "n k"], targets: Targets) -> Float[Array, " n"]:
         # A sum of squares, but summed up otherwise: rounding could take it below 0.
-        s = jax.lax.rsqrt(jnp.maximum(self.variance(z), 0) / self.dim + self.eps)
+        variance = jnp.maximum(self.variance(z), 0)
+        s = jax.lax.rsqrt(variance / self.dim + self.eps)
         # s multiplies both Γβ·(y − ȳ), from ‖o‖²/2, and −Γx·(y − ȳ), from −o·x.
         linear = jnp.sum(z * (self.cross[None, :] - targets.value), axis=1) + self.cross_number - targets.offset
-        return 0.5 * s**2 * self.scaled(z) + s * linear + 0.5 * self.shift_norm + targets.constant
+        half, scaled = 0.5 * s**2, self.scaled(z)
+        losses = half * scaled + s * linear + 0.5 * self.shift_norm + targets.constant
+        # The same holds for its scaled twin. Where rounding is all there is of both (an answer that the decoder maps to
+        # next to nothing), s² is large, and they have to agree.
+        scaled = jnp.clip(scaled, 0, self.most * variance)
+        bounded = half * scaled + s * linear + 0.5 * self.shift_norm + targets.constant
+        return _not_negative(losses, bounded)
 
 
 class Decoder(eqx.Module):
@@ -128,7 +145,8 @@ class Reconstruction(TokenwiseTask):
 
     def __call__(self, tokens: Float[Array, "n d"]) -> Problem:
         check_rows(tokens, self.g.weight.shape[1])
-        g, b, divisor = self.g.weight, self.g.bias.value, self.divisor
+        x = at_least_float32(tokens)
+        g, b, divisor = self.g.weight.astype(x.dtype), self.g.bias.value.astype(x.dtype), self.divisor
         labels = at_least_float32(self._values(tokens, g)) - (g @ b)[None, :]
         norm = self.decoder_norm
         if norm is None:
@@ -136,7 +154,7 @@ class Reconstruction(TokenwiseTask):
             losses = PlainLoss(Quadratic(g, b, divisor))
             slope = losses.slope
         else:
-            gamma, beta = norm.scale, norm.shift
+            gamma, beta = norm.scale.astype(x.dtype), norm.shift.astype(x.dtype)
             g, b = g - jnp.mean(g, axis=1, keepdims=True), b - jnp.mean(b)
             scaled = g * gamma[None, :], b * gamma
             losses = NormalisedLoss(
@@ -145,11 +163,11 @@ class Reconstruction(TokenwiseTask):
                 cross=scaled[0] @ beta / divisor,
                 cross_number=scaled[1] @ beta / divisor,
                 shift_norm=beta @ beta / divisor,
+                most=jax.lax.stop_gradient(2 / divisor * jnp.max(gamma**2)),
                 dim=tokens.shape[1],
                 eps=norm.eps,
             )
             slope = None
-        x = at_least_float32(tokens)
         targets = Targets(
             value=at_least_float32(self._values(tokens, g * gamma[None, :] / divisor)),
             offset=x @ (b * gamma / divisor),

@@ -29,4 +29,5 @@ class LayerNorm(eqx.Module):
         centred = x - jnp.mean(x, axis=1, keepdims=True)
         variance = jnp.mean(centred**2, axis=1, keepdims=True)
         out = centred * jax.lax.rsqrt(variance + self.eps)
-        return (out * self.scale[None, :] + self.shift[None, :]).astype(tokens.dtype)
+        scale, shift = self.scale.astype(x.dtype), self.shift.astype(x.dtype)
+        return (out * scale[None, :] + shift[None, :]).astype(tokens.dtype)
