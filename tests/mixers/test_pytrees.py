@@ -140,3 +140,13 @@ def test_arrays_keep_their_names():
         ".start.learner.down.weight",
         ".start.learner.down.bias",
     ]
+
+
+@pytest.mark.parametrize("name", ["mttt-linear", "mttt-mlp"])
+def test_a_hessian_times_a_vector_goes_in_reverse_mode(name):
+    """Forward mode is refused (nn/products.py); this is what takes its place."""
+    layer, x = make(name), tokens()
+    slope = jax.grad(lambda x: jnp.sum(jnp.sin(layer(x).tokens)))
+    assert jax.eval_shape(jax.grad(lambda x: jnp.vdot(slope(x), x)), x).shape == x.shape
+    with pytest.raises(TypeError, match="forward-mode"):
+        jax.jit(lambda x: jax.jvp(slope, (x,), (x,))).lower(x)

@@ -3,7 +3,7 @@
 import abc
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, final
+from typing import Any, cast, final
 
 import equinox as eqx
 import jax
@@ -46,10 +46,10 @@ class GradientDescent(Optimizer):
     rate: Constant | Float[Array, ""] | Float[Array, " T"]
 
     def __init__(self, rate: Any = 1.0):
-        number = isinstance(rate, int | float | np.generic | str | None)
-        rates = rate if number else _rates(rate)
-        check_finite(rate=rates)
-        self.rate = Constant(float(rate)) if number else rates
+        if not isinstance(rate, int | float | np.generic | str | None):
+            rate = _rates(rate)
+        check_finite(rate=rate)
+        self.rate = rate if isinstance(rate, jax.Array) else Constant(float(cast(float, rate)))
 
     def init(self, weights: PyTree[Array]) -> None:
         return None

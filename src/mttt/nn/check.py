@@ -49,7 +49,7 @@ def check_whole(least: int = 1, most: int = 10_000_000, **values: Any) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, Integral):
             raise TypeError(f"{name}={value!r}: expected a whole number")
-        if not least <= value <= most:
+        if not least <= int(value) <= most:
             raise ValueError(f"{name}={value}: expected a whole number from {least} to {most:,}")
 
 
