@@ -86,7 +86,7 @@ class OneNumber(mttt.TokenwiseTask):
             "learner is an instance of LinearLearner; expected a class or a function",
         ),
         ({"task": mttt.Reconstruction(DIM, 6, key=KEY)}, "task is an instance of Reconstruction; expected a class"),
-        ({"learner": Narrow}, r"the learner Narrow maps \(3, 6\) to \(3, 5\); expected \(3, 6\)"),
+        ({"learner": Narrow}, r"the learner Narrow maps \(3, 6\) to \(3, 5\); expected floats of shape \(3, 6\)"),
         ({"learner": NoKey}, r"the learner NoKey was called as learner\(inputs, key=None\).*and failed.*key"),
         ({"start": lambda learner: learner}, "the maker given as start made a MLPLearner; expected a Start"),
         ({"start": mttt.Memory}, "start=Memory is for learners without weights; MLPLearner has some"),

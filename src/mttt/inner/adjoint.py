@@ -12,6 +12,7 @@ from jaxtyping import Array, PyTree
 
 from mttt.inner.batching import Phase, Rows
 from mttt.inner.learner import TokenwiseLearner
+from mttt.nn.check import check_whole
 
 Content = PyTree[Array]  # every array has one row a token
 C = TypeVar("C")
@@ -90,10 +91,8 @@ class Recompute(Adjoint):
     block: int | None = eqx.field(default=None, static=True)
 
     def __check_init__(self):
-        if self.block is not None and self.block < 1:
-            raise ValueError(
-                f"block={self.block}: a block holds at least one token; leave it out for a number that suits n"
-            )
+        if self.block is not None:
+            check_whole(block=self.block)
 
     def keeps_problem(self, tokens: int) -> bool:
         return tokens <= SHORT

@@ -4,8 +4,8 @@
     ∂ℓ/∂z = α(zA + c) + s²(zB + p) + s(q − u)                  α = −s³(sb + l)/d
 
 with z̃ = (z, 1). V holds A, c and e of `reconstruction.py`, S holds B, p, r, and q, t, ‖β‖² in its last row; both are
-symmetric. The inner loop needs ∂ℓ/∂z, the outer loop its derivative. Automatic differentiation finds that one as well, as
-a program of about three times as many parts: a layer took 1.3 times as long to compile.
+symmetric. The inner loop needs ∂ℓ/∂z, the outer loop its derivative. Automatic differentiation finds that one as well,
+as a program of more than twice as many parts, which takes longer to compile (`mttt bench compile`).
 """
 
 from functools import partial
@@ -25,6 +25,7 @@ class Forms(NamedTuple):
     offset: Float[Array, " n"]  # w
     variance: Float[Array, "v v"]  # V
     scaled: Float[Array, "s s"]  # S
+    most: Float[Array, ""]  # b is at most so many times a
 
 
 class Parts(NamedTuple):
@@ -54,24 +55,33 @@ def _parts(z: Float[Array, "n k"], forms: Forms, dim: int, eps: float) -> Parts:
     return Parts(variance, scaled, residual, a, b, linear, s)
 
 
-def _losses(z: Float[Array, "n k"], forms: Forms, dim: int, eps: float) -> Float[Array, " n"]:
+def _sum(parts: Parts, b: Float[Array, " n"], forms: Forms) -> Float[Array, " n"]:
+    return parts.s * (0.5 * parts.s * b + parts.l) + 0.5 * forms.scaled[-1, -1]
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(2, 3))
+def losses(z: Float[Array, "n k"], forms: Forms, dim: int, eps: float) -> Float[Array, " n"]:
+    """ℓ of every row."""
     parts = _parts(z, forms, dim, eps)
-    return parts.s * (0.5 * parts.s * parts.b + parts.l) + 0.5 * forms.scaled[-1, -1]
-
-
-losses = jax.custom_vjp(_losses, nondiff_argnums=(2, 3))
-"""ℓ of every row, but for what does not depend on z and β."""
+    # Where rounding is all there is of a and b (an answer that the decoder maps to next to nothing), s² is large, and
+    # they have to agree.
+    return _sum(parts, jnp.clip(parts.b, 0, forms.most * jnp.maximum(parts.a, 0)), forms)
 
 
 def _losses_backward(
     dim: int, eps: float, kept: tuple[Float[Array, "n k"], Forms], ct: Float[Array, " n"]
 ) -> tuple[Float[Array, "n k"], Forms]:
     z, forms = kept
-    _, pull = jax.vjp(lambda forms: _losses(z, forms, dim, eps), forms)  # not used by an inner step
+
+    def unbounded(forms: Forms) -> Float[Array, " n"]:
+        parts = _parts(z, forms, dim, eps)
+        return _sum(parts, parts.b, forms)
+
+    _, pull = jax.vjp(unbounded, forms)  # an inner step does not use it
     return ct[:, None] * slope(z, forms, dim, eps), pull(ct)[0]
 
 
-losses.defvjp(lambda z, forms, dim, eps: (_losses(z, forms, dim, eps), (z, forms)), _losses_backward)
+losses.defvjp(lambda z, forms, dim, eps: (losses(z, forms, dim, eps), (z, forms)), _losses_backward)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(2, 3))
@@ -115,7 +125,8 @@ def _slope_backward(
     variance = outer(extended, jnp.concatenate([a[:, None] * z + by_a, a[:, None]], axis=1))
     scaled = outer(extended, jnp.concatenate([b[:, None] * z + by_b, b[:, None], linear[:, None]], axis=1))
     last = jnp.pad(jnp.sum(s[:, None] * ct, axis=0), (0, 2))
-    return back, Forms(value, -linear, variance, jnp.concatenate([scaled, last[None, :]]))
+    scaled = jnp.concatenate([scaled, last[None, :]])
+    return back, Forms(value, -linear, variance, scaled, jnp.zeros_like(forms.most))
 
 
 slope.defvjp(_slope_forward, _slope_backward)

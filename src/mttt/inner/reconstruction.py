@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from mttt.inner.normalised import Forms, losses
 from mttt.inner.task import Problem, TokenwiseTask
+from mttt.nn.check import check_finite, check_rows, check_whole
 from mttt.nn.dense import Dense, at_least_float32, fan_in_uniform, fan_out_uniform
 from mttt.nn.norm import LayerNorm
 from mttt.nn.products import gram, quadratic
@@ -51,6 +52,14 @@ class Quadratic(eqx.Module):
         return quadratic(z, self.matrix.astype(z.dtype)) + 2 * (z @ self.vector) + self.number
 
 
+def _not_negative(losses: Float[Array, " n"]) -> Float[Array, " n"]:
+    """At least 0, with the gradient of `losses`: what is reported is a squared error in spite of rounding.
+
+    The gradient is all that an inner step needs, so a step costs no more than without.
+    """
+    return losses + jax.lax.stop_gradient(jnp.maximum(losses, 0) - losses)
+
+
 class PlainLoss(eqx.Module):
     """½‖zG + b − x‖² / divisor of each row. Small arrays are divided by `divisor`, not the answers."""
 
@@ -58,7 +67,8 @@ class PlainLoss(eqx.Module):
 
     def __call__(self, z: Float[Array, "n k"], targets: Targets) -> Float[Array, " n"]:
         agreement = jnp.sum(z * targets.value, axis=1) + targets.offset
-        return 0.5 * self.output(z) - agreement + targets.constant
+        losses = 0.5 * self.output(z) - agreement + targets.constant
+        return _not_negative(losses)
 
     def slope(self, targets: Targets) -> Float[Array, "n k"]:
         """The gradient at z = 0. Written out because XLA multiplies by zeros that it is told of."""
@@ -70,12 +80,14 @@ class NormalisedLoss(eqx.Module):
 
     variance: Float[Array, "v v"]  # dσ²
     scaled: Float[Array, "s s"]  # ‖Γ(y − ȳ)‖² / divisor, and its products with β
+    most: Float[Array, ""]  # max γ², with room for rounding: `scaled` is not larger than so many times the variance
     dim: int = eqx.field(static=True)
     eps: float = eqx.field(static=True)
 
     def __call__(self, z: Float[Array, "n k"], targets: Targets) -> Float[Array, " n"]:
-        forms = Forms(targets.value, targets.offset, self.variance, self.scaled)
-        return losses(z, forms, self.dim, self.eps) + targets.constant
+        forms = Forms(targets.value, targets.offset, self.variance, self.scaled, self.most)
+        total = losses(z, forms, self.dim, self.eps) + targets.constant
+        return _not_negative(total)
 
 
 class Decoder(eqx.Module):
@@ -100,7 +112,7 @@ class Reconstruction(TokenwiseTask):
     phi: Dense
     g: Decoder
     decoder_norm: LayerNorm | None
-    divisor: float
+    divisor: float = eqx.field(static=True)
 
     def __init__(
         self,
@@ -111,30 +123,44 @@ class Reconstruction(TokenwiseTask):
         divisor: float | None = None,
         key: PRNGKeyArray,
     ):
+        check_whole(dim=dim, width=width)
+        divisor = width if divisor is None else divisor
+        check_finite(above=0.0, divisor=divisor)
         phi_key, g_key = jax.random.split(key)
         self.phi = Dense(dim, width, key=phi_key, kernel_init=fan_in_uniform)
         self.g = Decoder(width, dim, key=g_key)
         self.decoder_norm = LayerNorm(dim) if decoder_norm else None
-        self.divisor = float(width) if divisor is None else float(divisor)
+        self.divisor = float(divisor)
 
     def __call__(self, tokens: Float[Array, "n d"]) -> Problem:
-        g, b, divisor, norm = self.g.weight, self.g.bias.value, self.divisor, self.decoder_norm
-        labels = at_least_float32(self._values(tokens, g)) - (g @ b)[None, :]
+        check_rows(tokens, self.g.weight.shape[1])
         x = at_least_float32(tokens)
+        g, b, divisor = self.g.weight.astype(x.dtype), self.g.bias.value.astype(x.dtype), self.divisor
+        labels = at_least_float32(self._values(tokens, g)) - (g @ b)[None, :]
         constant = 0.5 / divisor * jnp.sum(x**2, axis=1)
+        norm, slope = self.decoder_norm, None
         if norm is None:
+            scaled = jnp.concatenate([g, b[None, :]])
             loss = PlainLoss(Quadratic(g, b, divisor))
-            value, offset = at_least_float32(self._values(tokens, g / divisor)), x @ (b / divisor)
-            targets, slope = Targets(value, offset, constant), loss.slope
+            slope = loss.slope
         else:
+            gamma, beta = norm.scale.astype(x.dtype), norm.shift.astype(x.dtype)
             rows = jnp.concatenate([g, b[None, :]])
             rows = rows - jnp.mean(rows, axis=1, keepdims=True)
-            scaled = rows * norm.scale[None, :]
-            forms = gram(rows), gram(jnp.concatenate([scaled, norm.shift[None, :]])) / divisor
-            loss = NormalisedLoss(*forms, tokens.shape[1], norm.eps)
-            products = at_least_float32(self._values(tokens, scaled / divisor))
-            constant = constant - x @ (norm.shift / divisor)
-            targets, slope = Targets(products[:, :-1], products[:, -1], constant), None
+            scaled = rows * gamma[None, :]
+            loss = NormalisedLoss(
+                variance=gram(rows),
+                scaled=gram(jnp.concatenate([scaled, beta[None, :]])) / divisor,
+                most=jax.lax.stop_gradient(2 / divisor * jnp.max(gamma**2)),
+                dim=tokens.shape[1],
+                eps=norm.eps,
+            )
+            constant = constant - x @ (beta / divisor)
+        targets = Targets(
+            value=at_least_float32(self._values(tokens, scaled[:-1] / divisor)),
+            offset=x @ (scaled[-1] / divisor),
+            constant=constant,
+        )
         return Problem(at_least_float32(self.phi(tokens)), targets, loss, labels, slope)
 
     @staticmethod

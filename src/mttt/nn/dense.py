@@ -5,6 +5,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from mttt.nn.check import check_rows, check_whole
+
 lecun_normal = jax.nn.initializers.lecun_normal()
 xavier_uniform = jax.nn.initializers.xavier_uniform()
 fan_in_uniform = jax.nn.initializers.variance_scaling(1.0, "fan_in", "uniform")
@@ -16,6 +18,7 @@ def project(tokens: Float[Array, "n i"], weight: Float[Array, "i o"]) -> Float[A
 
     This is all of mixed precision: feed bfloat16 tokens and every large matmul is bfloat16.
     """
+    check_rows(tokens, weight.shape[0])
     return tokens @ weight.astype(tokens.dtype)
 
 
@@ -34,6 +37,7 @@ class Dense(eqx.Module):
         kernel_init: jax.nn.initializers.Initializer = xavier_uniform,
         bias_init: jax.nn.initializers.Initializer = jax.nn.initializers.zeros,
     ):
+        check_whole(inputs=inputs, outputs=outputs)
         kernel_key, bias_key = jax.random.split(key)
         self.weight = kernel_init(kernel_key, (inputs, outputs))
         self.bias = bias_init(bias_key, (outputs,))
