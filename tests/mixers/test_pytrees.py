@@ -31,7 +31,7 @@ PARTS = (
     | {"gaussian": lambda: mttt.GaussianKernel(0.5), "exponential": lambda: mttt.ExponentialKernel(0.5)}
 )
 LAYERS = MIXERS | {
-    "zeros-mlp": ttt("zero-linear", "normalised", "per-step", "mini", 3),
+    "zeros-mini": ttt("zero-linear", "normalised", "per-step", "mini", 3),
     "momentum": ttt("linear", "plain", "optax", steps=2),
 }
 
@@ -56,7 +56,7 @@ def test_every_part_is_copied(name, way):
 
 
 @pytest.mark.parametrize("way", COPIES)
-@pytest.mark.parametrize("name", ["mttt-linear", "momentum", "ttt-kernel"])
+@pytest.mark.parametrize("name", ["mttt-linear", "momentum"])
 def test_a_copied_layer_answers_as_the_first_does(name, way):
     layer, x = make(name), tokens()
     other = COPIES[way](layer)
@@ -69,19 +69,20 @@ def test_a_copied_model_is_the_model(way):
     model = vit(ttt("zero-linear", "plain"))
     other = COPIES[way](model)
     assert equal(other, model)
-    assert np.array_equal(*(eqx.filter_jit(m)(jnp.ones((8, 8, 1))) for m in (other, model)))
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_plain_transformations_take_every_layer(name):
+def test_every_leaf_is_a_parameter(name):
+    assert all(map(eqx.is_inexact_array, jax.tree.leaves(make(name))))
+
+
+@pytest.mark.parametrize("name", ["mttt-linear", "mttt-mlp-blocks", "ttt-kernel", "zeros-mini", "linear-attention"])
+def test_plain_transformations_take_a_layer(name):
     """Shapes are enough: what was wrong was found while tracing."""
     layer, x = make(name), tokens()
-    assert all(map(eqx.is_inexact_array, jax.tree.leaves(layer))), "every leaf is a parameter"
-    assert jax.eval_shape(jax.jit(lambda layer, x: layer(x).tokens), layer, x).shape == x.shape
-    gradient = jax.eval_shape(jax.grad(lambda layer: jnp.sum(layer(x).tokens)), layer)
-    assert jax.tree.structure(gradient) == jax.tree.structure(layer)
     two = jax.tree.map(lambda a, b: jnp.stack([a, a - 0.1 * b]), layer, layer)
-    assert jax.eval_shape(jax.vmap(lambda layer: layer(x).tokens), two).shape == (2, *x.shape)
+    slopes = jax.jit(jax.vmap(jax.grad(lambda layer: jnp.sum(layer(x).tokens))))
+    assert jax.tree.structure(jax.eval_shape(slopes, two)) == jax.tree.structure(layer)
 
 
 @pytest.mark.parametrize("name", ["mttt-linear", "momentum"])
@@ -96,8 +97,7 @@ def test_plain_jit_and_grad_give_the_numbers_of_equinox(name):
 
 def test_plain_transformations_take_a_model():
     model, image = vit(ttt("mlp", steps=2)), jnp.ones((8, 8, 1))
-    assert jax.eval_shape(jax.jit(lambda model: model(image)), model).shape == (3,)
-    gradient = jax.eval_shape(jax.grad(lambda model: jnp.sum(model(image))), model)
+    gradient = jax.eval_shape(jax.jit(jax.grad(lambda model: jnp.sum(model(image)))), model)
     assert jax.tree.structure(gradient) == jax.tree.structure(model)
 
 
@@ -142,10 +142,9 @@ def test_arrays_keep_their_names():
     ]
 
 
-@pytest.mark.parametrize("name", ["mttt-linear", "mttt-mlp"])
-def test_a_hessian_times_a_vector_goes_in_reverse_mode(name):
+def test_a_hessian_times_a_vector_goes_in_reverse_mode():
     """Forward mode is refused (nn/products.py); this is what takes its place."""
-    layer, x = make(name), tokens()
+    layer, x = make("mttt-linear"), tokens()
     slope = jax.grad(lambda x: jnp.sum(jnp.sin(layer(x).tokens)))
     assert jax.eval_shape(jax.grad(lambda x: jnp.vdot(slope(x), x)), x).shape == x.shape
     with pytest.raises(TypeError, match="forward-mode"):

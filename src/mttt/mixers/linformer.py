@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from mttt.mixers.attention import attend
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, Views, attention_parts, over_heads
-from mttt.nn.check import check_whole
+from mttt.nn.check import check_rows, check_whole
 from mttt.nn.dense import Dense, project, xavier_uniform
 
 
@@ -54,6 +54,7 @@ class Linformer(Mixer):
     def mix(
         self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
     ) -> Mixed:
+        check_rows(tokens, self.merge.bias.shape[0])
         built = self.keys.weight.shape[1]
         if tokens.shape[0] != built:
             raise ValueError(
