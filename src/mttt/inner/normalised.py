@@ -72,13 +72,21 @@ def _losses_backward(
     dim: int, eps: float, kept: tuple[Float[Array, "n k"], Forms], ct: Float[Array, " n"]
 ) -> tuple[Float[Array, "n k"], Forms]:
     z, forms = kept
+    # Only ∂ℓ/∂z is used by an inner step.
+    parts = _parts(z, forms, dim, eps)
+    by_s, by_a = ct * parts.s, 0.5 * ct * _alpha(parts, dim)
+    extended = _extended(z)
+    variance = outer(extended, by_a[:, None] * extended)
+    scaled = outer(extended, jnp.concatenate([(0.5 * by_s * parts.s)[:, None] * extended, by_s[:, None]], axis=1))
+    last = jnp.zeros_like(scaled[:1]).at[0, -1].set(0.5 * jnp.sum(ct))
+    scaled = jnp.concatenate([scaled, last])
+    others = Forms(-by_s[:, None] * z, -by_s, variance, scaled, jnp.zeros_like(forms.most))
+    return ct[:, None] * slope(z, forms, dim, eps), others
 
-    def unbounded(forms: Forms) -> Float[Array, " n"]:
-        parts = _parts(z, forms, dim, eps)
-        return _sum(parts, parts.b, forms)
 
-    _, pull = jax.vjp(unbounded, forms)  # an inner step does not use it
-    return ct[:, None] * slope(z, forms, dim, eps), pull(ct)[0]
+def _extended(z: Float[Array, "n k"]) -> Float[Array, "n v"]:
+    """z̃ of every row."""
+    return jnp.concatenate([z, jnp.ones_like(z[:, :1])], axis=1)
 
 
 losses.defvjp(lambda z, forms, dim, eps: (losses(z, forms, dim, eps), (z, forms)), _losses_backward)
@@ -120,8 +128,7 @@ def _slope_backward(
     back = back + 2 * (a[:, None] * parts.variance + b[:, None] * parts.scaled) + linear[:, None] * parts.residual
     value = -(linear[:, None] * z + s[:, None] * ct)
     # The forms are symmetric, so a cotangent may be in either of two places.
-    one = jnp.ones_like(z[:, :1])
-    extended = jnp.concatenate([z, one], axis=1)
+    extended = _extended(z)
     variance = outer(extended, jnp.concatenate([a[:, None] * z + by_a, a[:, None]], axis=1))
     scaled = outer(extended, jnp.concatenate([b[:, None] * z + by_b, b[:, None], linear[:, None]], axis=1))
     last = jnp.pad(jnp.sum(s[:, None] * ct, axis=0), (0, 2))
