@@ -92,7 +92,7 @@ def test_block_size():
     assert [chosen.size(linear, n) for n in (196, 12_544)] == [448, 3584], "its activations are narrower"
     assert chosen.size(stranger, 196) == told.size(stranger, 196) == 196, "it mixes tokens"
     assert told.size(mlp, 196) == 50
-    with pytest.raises(ValueError, match="block=0: a block holds at least one token"):
+    with pytest.raises(ValueError, match="block=0: expected a whole number from 1 to 10,000,000"):
         mttt.Recompute(0)
 
 

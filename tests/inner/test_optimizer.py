@@ -60,7 +60,7 @@ def test_learned_rates_get_gradients_and_fixed_ones_are_not_parameters():
 def test_rates_of_any_kind_are_understood():
     assert mttt.GradientDescent(np.linspace(1, 0.5, 3)).rate.shape == (3,)
     assert mttt.GradientDescent([1.0, 0.5]).rate.shape == (2,)
-    assert mttt.GradientDescent(2).rate == 2.0
+    assert mttt.GradientDescent(2).rate.value == 2.0
     with pytest.raises(ValueError, match=r"a rate of shape \(2, 2\)"):
         mttt.GradientDescent(jnp.ones((2, 2)))
 
@@ -74,7 +74,7 @@ def test_hyper_parameters_of_optax_are_learned_if_they_are_arrays(float64):
     by_optax = eqx.filter_grad(outer)(mttt.OptaxOptimizer(optax.sgd, learning_rate=jnp.asarray(0.5), momentum=0.0))
     by_hand = eqx.filter_grad(outer)(mttt.GradientDescent(jnp.asarray(0.5)))
     assert relative_error(by_optax.hyperparameters["learning_rate"], by_hand.rate) < 1e-11
-    assert by_optax.hyperparameters["momentum"] is None, "a number is fixed"
+    assert len(jax.tree.leaves(by_optax)) == 1, "a number is fixed"
 
 
 def test_hyper_parameters_of_optax_can_be_replaced(float64):

@@ -11,6 +11,7 @@ import pytest
 
 import mttt
 from catalogue import DIM, HEADS, MIXERS, build, maker, tokens
+from mttt.nn import LayerNorm
 
 KEY = jax.random.key(0)
 
@@ -36,6 +37,8 @@ def test_every_mixer_takes_the_tokens_of_one_input(name):
         mixer(tokens(), mask=[True] * 7)
     with pytest.raises(ValueError, match="tokens of dtype int32: expected floats"):
         mixer(jnp.ones((7, DIM), jnp.int32))
+    with pytest.raises(ValueError, match=r"tokens of shape \(7, 10\): this layer was built for tokens of width 12"):
+        mixer(tokens(dim=10))
 
 
 class Narrow(eqx.Module):
@@ -86,7 +89,7 @@ class OneNumber(mttt.TokenwiseTask):
             "learner is an instance of LinearLearner; expected a class or a function",
         ),
         ({"task": mttt.Reconstruction(DIM, 6, key=KEY)}, "task is an instance of Reconstruction; expected a class"),
-        ({"learner": Narrow}, r"the learner Narrow maps \(3, 6\) to \(3, 5\); expected \(3, 6\)"),
+        ({"learner": Narrow}, r"the learner Narrow maps \(3, 6\) to \(3, 5\); expected floats of shape \(3, 6\)"),
         ({"learner": NoKey}, r"the learner NoKey was called as learner\(inputs, key=None\).*and failed.*key"),
         ({"start": lambda learner: learner}, "the maker given as start made a MLPLearner; expected a Start"),
         ({"start": mttt.Memory}, "start=Memory is for learners without weights; MLPLearner has some"),
@@ -120,6 +123,50 @@ def test_images_come_one_at_a_time():
     model = mttt.ViT((8, 8, 1), 3, size=mttt.Size(8, 1, 2), patch=4, mixer=mttt.SelfAttention, key=KEY)
     with pytest.raises(ValueError, match=r"image of shape \(5, 8, 8, 1\).*use jax.vmap"):
         model(jnp.zeros((5, 8, 8, 1)))
+
+
+def test_images_are_floats():
+    model = mttt.ViT((8, 8, 1), 3, size=mttt.Size(8, 1, 2), patch=4, mixer=mttt.SelfAttention, key=KEY)
+    with pytest.raises(ValueError, match="image of dtype uint8: expected floats"):
+        model(jnp.ones((8, 8, 1), jnp.uint8))
+    with pytest.raises(ValueError, match="tokens of dtype int32: expected floats"):
+        model.stack(jnp.ones((4, 8), jnp.int32))
+
+
+def vit(**changes):
+    given = {"image_shape": (8, 8, 1), "classes": 3, "size": mttt.Size(8, 1, 2), "patch": 4} | changes
+    return mttt.ViT(**given, mixer=mttt.SelfAttention, key=KEY)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: mttt.SelfAttention(DIM, 0, key=KEY), "heads=0: expected a whole number from 1"),
+        (lambda: mttt.SelfAttention(DIM, 2.0, key=KEY), r"heads=2\.0: expected a whole number"),
+        (lambda: mttt.SelfAttention(2**31 - 1, 2, key=KEY), "dim=2147483647: expected a whole number from 1 to"),
+        (lambda: mttt.LinearAttention(DIM, 2, divisor=0.0, key=KEY), r"divisor=0\.0: expected a finite number above 0"),
+        (lambda: mttt.Linformer(DIM, 2, tokens=7, rank=0, key=KEY), "rank=0: expected a whole number from 1"),
+        (lambda: mttt.Longformer(DIM, 2, window=3, key=KEY), "window=3: half of it lies to each side"),
+        (lambda: mttt.Longformer(DIM, 2, window=0, key=KEY), "window=0: expected a whole number from 1"),
+        (
+            lambda: mttt.Longformer(DIM, 2, global_tokens=-1, key=KEY),
+            "global_tokens=-1: expected a whole number from 0",
+        ),
+        (lambda: mttt.SOFT(DIM, 2, landmarks=True, key=KEY), "landmarks=True: expected a whole number"),
+        (lambda: mttt.Hyena(DIM, 2, order=10**9, key=KEY), "order=1000000000: expected a whole number from 1 to 100"),
+        (lambda: vit(classes=0), "classes=0: expected a whole number from 1"),
+        (lambda: vit(size=mttt.Size(8, 0, 2)), "depth=0: expected a whole number from 1"),
+        (lambda: vit(size=mttt.Size(8, 2**31, 2)), "depth=2147483648: expected a whole number"),
+        (lambda: vit(patch=0), "patch=0: expected a whole number from 1"),
+        (lambda: vit(patch=3), "patch=3 does not divide an image"),
+        (lambda: vit(image_shape=(8, -8, 1)), "width=-8: expected a whole number from 1"),
+        (lambda: LayerNorm(8, eps=0.0), r"eps=0\.0: expected a finite number above 0"),
+        (lambda: LayerNorm(8, eps=float("nan")), "eps=nan"),
+    ],
+)
+def test_numbers_that_cannot_be_meant(make, reason):
+    with pytest.raises((TypeError, ValueError), match=reason):
+        make()
 
 
 def test_the_inner_loop_says_what_it_takes():

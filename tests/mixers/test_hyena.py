@@ -94,5 +94,5 @@ def test_any_number_of_heads_and_of_tokens():
     mixer = mttt.Hyena(6, 5, key=jax.random.key(0))  # 5 does not divide 6
     for n in (1, 2, 5):
         assert eqx.filter_eval_shape(mixer, tokens(n, 6)).tokens.shape == (n, 6)
-    with pytest.raises(ValueError, match="order=0, width=64, bands=16"):
+    with pytest.raises(ValueError, match="order=0: expected"):
         mttt.Hyena(6, 1, order=0, key=jax.random.key(0))

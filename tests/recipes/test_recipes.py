@@ -146,7 +146,10 @@ def test_a_product_is_built_of_what_it_names():
     layer = recipe.build(8)(8, 2, key=jax.random.key(0))
     assert isinstance(layer.start, mttt.Frozen) and layer.start.learner.module.up.weight.shape == (2, 4, 12)
     assert (layer.task.decoder_norm, layer.task.divisor) == (None, 1.0)
-    assert layer.optimizer.hyperparameters == {"learning_rate": 0.3, "momentum": 0.5}
+    assert {name: c.value for name, c in layer.optimizer.hyperparameters.items()} == {
+        "learning_rate": 0.3,
+        "momentum": 0.5,
+    }
     assert (layer.batching, layer.adjoint) == (mttt.MiniBatches(2), mttt.Recompute(5))
     for start, kind in (("trained", mttt.Trained), ("zeros", mttt.Zeros)):
         layer = replace(MTTT_LINEAR, start=start, adjoint=KeepRecipe()).build(8)(8, 2, key=jax.random.key(0))

@@ -12,6 +12,7 @@ from jaxtyping import Array, PyTree
 
 from mttt.inner.batching import Phase, Rows
 from mttt.inner.learner import TokenwiseLearner
+from mttt.nn.check import check_whole
 
 Content = PyTree[Array]  # every array has one row a token
 C = TypeVar("C")
@@ -19,6 +20,9 @@ R = TypeVar("R")
 # An input of so many tokens keeps its problem: φ(x) and the targets are not made again, which saves a tenth of the
 # time at n = 196. A longer one would pay for it with memory (docs/performance.md).
 SHORT = 256
+# A block has at least so many numbers, whatever they are worth in tokens: two small blocks compile longer than one, and
+# there is no memory to be saved.
+BLOCK = 128 * 64
 
 
 class Adjoint(eqx.Module):
@@ -87,10 +91,8 @@ class Recompute(Adjoint):
     block: int | None = eqx.field(default=None, static=True)
 
     def __check_init__(self):
-        if self.block is not None and self.block < 1:
-            raise ValueError(
-                f"block={self.block}: a block holds at least one token; leave it out for a number that suits n"
-            )
+        if self.block is not None:
+            check_whole(block=self.block)
 
     def keeps_problem(self, tokens: int) -> bool:
         return tokens <= SHORT
@@ -101,8 +103,13 @@ class Recompute(Adjoint):
             return n
         return factor * max(1, int(32 * math.isqrt(n) / learner.expansion)) if self.block is None else self.block
 
+    def _at_most(self, content: Content, learner: Any, tokens: int) -> int:
+        told = self.block is not None or not isinstance(learner, TokenwiseLearner)
+        least = 0 if told else BLOCK // jax.tree.leaves(content)[0].shape[1]
+        return max(self.size(learner, tokens), least)
+
     def sum(self, function: Callable[[Content], R], content: Content, learner: Any, *, tokens: int, alone: bool) -> R:
-        if (split := _split(content, self.size(learner, tokens))) is None:
+        if (split := _split(content, self._at_most(content, learner, tokens))) is None:
             # One of several steps makes its activations again, like one of several blocks.
             again = isinstance(learner, TokenwiseLearner) and not alone
             return jax.checkpoint(function)(content) if again else function(content)

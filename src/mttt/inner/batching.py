@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from mttt.inner.permute import permute
+from mttt.nn.check import check_whole
 
 
 class Rows(NamedTuple):
@@ -47,10 +48,7 @@ class Batching(eqx.Module):
     steps: eqx.AbstractVar[int]
 
     def __check_init__(self):
-        if not isinstance(self.steps, int):
-            raise TypeError(f"steps={self.steps!r}: expected a whole number of steps")
-        if self.steps < 0:
-            raise ValueError(f"steps={self.steps}: the inner loop takes 0 steps (no learning at test time) or more")
+        check_whole(least=0, most=1_000_000, steps=self.steps)  # 0: no learning at test time
 
     @property
     @abc.abstractmethod
@@ -124,6 +122,9 @@ class MiniBatches(Batching):
 
     steps: int = eqx.field(default=4, static=True)
     seed: int = eqx.field(default=0, static=True)
+
+    def __check_init__(self):
+        check_whole(least=0, most=2**32 - 1, seed=self.seed)
 
     @property
     def looks(self) -> int:

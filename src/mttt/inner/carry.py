@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from mttt.inner.adjoint import Adjoint
 from mttt.inner.batching import Phase, Rows, every_row
-from mttt.inner.learner import TokenwiseLearner
+from mttt.inner.learner import TokenwiseLearner, answers_of
 from mttt.inner.optimizer import Optimizer
 from mttt.inner.task import Problem, Task
 
@@ -71,8 +71,19 @@ class Carry(Start):
         """The next one."""
         weights, rest = eqx.partition(self.learner, eqx.is_inexact_array)
         t = jnp.zeros((), int) if self.t is None else self.t
-        weights, state = optimizer.step(gradient, self.state, weights, t)
-        return Carry(eqx.combine(weights, rest), state, t + 1)
+        updated, state = optimizer.step(gradient, self.state, weights, t)
+        if _kinds(updated) != _kinds(weights):
+            raise ValueError(
+                f"{type(optimizer).__name__}.step turned weights of {_kinds(weights)} into {_kinds(updated)}; it has "
+                "to return new weights like the old ones, and the new state"
+            )
+        return Carry(eqx.combine(updated, rest), state, t + 1)
+
+
+def _kinds(tree: PyTree[Any]) -> str:
+    """The shapes and dtypes of all arrays, where they are."""
+    leaves = jax.tree_util.tree_leaves_with_path(tree)
+    return ", ".join(f"{jax.tree_util.keystr(at)} {jnp.result_type(a)}{jnp.shape(a)}" for at, a in leaves)
 
 
 class Begun(NamedTuple):
@@ -130,5 +141,5 @@ class Lesson(NamedTuple):
         """What some of `count` rows add to their mean loss."""
         rows, mask = content
         posed = self.pose(rows)
-        losses = posed.losses_of(learner(posed.inputs, key=key))
+        losses = posed.losses_of(answers_of(learner, posed.inputs, key=key))
         return mean_of(jnp.sum(losses if mask is None else jnp.where(mask, losses, 0)), count)

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.inner.learner import NonParametric
+from mttt.nn.check import check_finite, check_instance
+from mttt.nn.roles import Constant, constant_unless_array, value_of
 
 
 class Kernel(eqx.Module):
@@ -22,20 +24,32 @@ class Kernel(eqx.Module):
 class ExponentialKernel(Kernel):
     """κ(x, x′) = exp(x·x′ · scale). With scale k^(−½) the estimator is softmax attention."""
 
-    scale: float | None = None
+    scale: Constant | Float[Array, ""]
+
+    def __init__(self, scale: float | Float[Array, ""] | None = None):
+        if scale is not None:
+            check_finite(scale=scale)
+        self.scale = constant_unless_array(scale)
 
     def log(self, queries: Float[Array, "m k"], points: Float[Array, "n k"]) -> Float[Array, "m n"]:
-        scale = queries.shape[1] ** -0.5 if self.scale is None else self.scale
+        scale = value_of(self.scale)
+        scale = queries.shape[1] ** -0.5 if scale is None else scale
         return (queries @ points.T) * scale
 
 
 class GaussianKernel(Kernel):
     """κ(x, x′) = exp(−‖x − x′‖² / 2h²), symmetric in its arguments. The bandwidth is h = k^¼ unless given."""
 
-    bandwidth: float | None = None
+    bandwidth: Constant | Float[Array, ""]
+
+    def __init__(self, bandwidth: float | Float[Array, ""] | None = None):
+        if bandwidth is not None:
+            check_finite(above=0.0, bandwidth=bandwidth)
+        self.bandwidth = constant_unless_array(bandwidth)
 
     def log(self, queries: Float[Array, "m k"], points: Float[Array, "n k"]) -> Float[Array, "m n"]:
-        scale = queries.shape[1] ** -0.5 if self.bandwidth is None else self.bandwidth**-2
+        bandwidth = value_of(self.bandwidth)
+        scale = queries.shape[1] ** -0.5 if bandwidth is None else bandwidth**-2
         # ‖x‖² is the same for every point, and the estimator divides it out: leave it out.
         return (queries @ points.T - 0.5 * jnp.sum(points**2, axis=1)[None, :]) * scale
 
@@ -63,6 +77,7 @@ class NadarayaWatson(NonParametric):
     def __init__(self, width: int, *, kernel: Kernel | None = None, key: PRNGKeyArray | None = None):
         del width, key  # the signature of every learner; there is no W to shape or to draw
         self.kernel = ExponentialKernel() if kernel is None else kernel
+        check_instance("kernel", self.kernel, Kernel, "GaussianKernel()")
 
     def fit(
         self, inputs: Float[Array, "n k"], labels: Float[Array, "n k"], mask: Bool[Array, " n"] | None = None

@@ -8,6 +8,9 @@ import abc
 from typing import Protocol, runtime_checkable
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 
@@ -20,6 +23,28 @@ class Learner(Protocol):
     """
 
     def __call__(self, inputs: Float[Array, "n k"], /, *, key: PRNGKeyArray | None = None) -> Float[Array, "n k"]: ...
+
+
+class WrongAnswers(ValueError):
+    """A learner answered with something else than one row of floats for each row."""
+
+
+def answers_of(
+    learner: Learner, inputs: Float[Array, "n k"], *, key: PRNGKeyArray | None = None
+) -> Float[Array, "n k"]:
+    """What a learner answers, if it is what a learner has to answer. Anything else could still be computed with."""
+    answers = learner(inputs, key=key)
+    name, expected = type(learner).__name__, f"expected floats of shape {inputs.shape}"
+    if not isinstance(answers, jax.Array | np.ndarray):
+        raise WrongAnswers(f"the learner {name} answers with a {type(answers).__name__}; {expected}")
+    if answers.shape != inputs.shape:
+        raise WrongAnswers(
+            f"the learner {name} maps {inputs.shape} to {answers.shape}; {expected}: a learner answers each of n "
+            f"tokens of width k={inputs.shape[-1]} with k numbers"
+        )
+    if not jnp.issubdtype(answers.dtype, jnp.floating):
+        raise WrongAnswers(f"the learner {name} answers with numbers of dtype {answers.dtype}; {expected}")
+    return jnp.asarray(answers)
 
 
 class TokenwiseLearner(eqx.Module):

@@ -7,6 +7,7 @@ import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mttt.inner.learner import TokenwiseLearner
+from mttt.nn.check import check_rows, check_whole
 from mttt.nn.dense import Dense, gelu
 from mttt.nn.products import backward, forward
 
@@ -18,6 +19,7 @@ class Up(eqx.Module):
     bias: Float[Array, " m"]
 
     def __call__(self, tokens: Float[Array, "n k"]) -> Float[Array, "n m"]:
+        check_rows(tokens, self.weight.shape[0])
         return forward(tokens, self.weight.astype(tokens.dtype)) + self.bias.astype(tokens.dtype)[None, :]
 
 
@@ -40,6 +42,7 @@ class MLPLearner(TokenwiseLearner):
     expansion: float = eqx.field(static=True)
 
     def __init__(self, width: int, *, factor: int = 4, key: PRNGKeyArray):
+        check_whole(width=width, factor=factor)
         up_key, down_key = jax.random.split(key)
         up, down = Dense(width, factor * width, key=up_key), Dense(factor * width, width, key=down_key)
         self.up = Up(up.weight, up.bias)

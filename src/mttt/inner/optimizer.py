@@ -3,7 +3,7 @@
 import abc
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, final
+from typing import Any, cast, final
 
 import equinox as eqx
 import jax
@@ -12,9 +12,17 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PyTree
 
+from mttt.nn.check import check_finite
+from mttt.nn.roles import Constant, constant_unless_array, value_of
+
 
 class Optimizer(eqx.Module):
-    """An update rule. It is a module, so its arrays (a learned rate, say) are trained by the outer loop."""
+    """An update rule. It is a module, so its arrays (a learned rate, say) are trained by the outer loop.
+
+    Numbers and functions that are not learned belong in static fields (`eqx.field(static=True)`). In other fields they
+    are leaves: `eqx.filter_jit` and `eqx.filter_grad` leave them alone, but `jax.jit` traces numbers and refuses
+    functions, and `jax.grad` gives numbers a gradient.
+    """
 
     @abc.abstractmethod
     def init(self, weights: PyTree[Array]) -> PyTree[Array]:
@@ -35,12 +43,13 @@ class GradientDescent(Optimizer):
     the last rate.
     """
 
-    rate: float | Float[Array, ""] | Float[Array, " T"]
+    rate: Constant | Float[Array, ""] | Float[Array, " T"]
 
     def __init__(self, rate: Any = 1.0):
-        self.rate = float(rate) if isinstance(rate, int | float) else jnp.asarray(rate)
-        if jnp.ndim(self.rate) > 1:
-            raise ValueError(f"a rate of shape {jnp.shape(self.rate)}: take one number, or one for each step")
+        if not isinstance(rate, int | float | np.generic | str | None):
+            rate = _rates(rate)
+        check_finite(rate=rate)
+        self.rate = rate if isinstance(rate, jax.Array) else Constant(float(cast(float, rate)))
 
     def init(self, weights: PyTree[Array]) -> None:
         return None
@@ -48,10 +57,18 @@ class GradientDescent(Optimizer):
     def step(
         self, gradient: PyTree[Array], state: None, weights: PyTree[Array], t: Int[Array, ""] | int
     ) -> tuple[PyTree[Array], None]:
-        rate = self.rate
+        rate = value_of(self.rate)
         if isinstance(rate, jax.Array) and rate.ndim == 1:
             rate = rate[jnp.minimum(t, rate.shape[0] - 1)]
-        return jax.tree.map(lambda w, g: w - rate * g, weights, gradient), None
+        times = lambda g: (rate.astype(g.dtype) if isinstance(rate, jax.Array) else rate) * g  # noqa: E731
+        return jax.tree.map(lambda w, g: w - times(g), weights, gradient), None
+
+
+def _rates(given: Any) -> Array:
+    rates = jnp.asarray(given)
+    if rates.ndim > 1 or not rates.size:
+        raise ValueError(f"a rate of shape {rates.shape}: take one number, or one for each step")
+    return rates if jnp.issubdtype(rates.dtype, jnp.floating) else rates.astype(float)
 
 
 def _promotion() -> AbstractContextManager[None]:
@@ -64,11 +81,11 @@ class OptaxOptimizer(Optimizer):
     """Any Optax transformation as the inner optimizer; its state is carried through the steps of one input.
 
     `make` is what makes the transformation of its hyper-parameters: `OptaxOptimizer(optax.sgd, learning_rate=0.3,
-    momentum=0.9)`. A number is fixed; an array is learned by the outer loop. They are there to be read and replaced
-    (`eqx.tree_at`) under `hyperparameters`.
+    momentum=0.9)`. A number is fixed, a `Constant`; an array is learned by the outer loop. They are there to be read
+    and replaced (`eqx.tree_at`) under `hyperparameters`.
     """
 
-    make: Callable[..., optax.GradientTransformation]
+    make: Callable[..., optax.GradientTransformation] = eqx.field(static=True)
     hyperparameters: dict[str, Any]
 
     def __init__(self, make: Callable[..., optax.GradientTransformation], **hyperparameters: Any):
@@ -78,12 +95,15 @@ class OptaxOptimizer(Optimizer):
                 "learned and replaced: instead of OptaxOptimizer(optax.sgd(0.3)) write "
                 "OptaxOptimizer(optax.sgd, learning_rate=0.3)"
             )
-        arrays = {name: jnp.asarray(v) for name, v in hyperparameters.items() if isinstance(v, np.ndarray)}
-        self.make, self.hyperparameters = make, hyperparameters | arrays
+        self.make = make
+        self.hyperparameters = {name: constant_unless_array(value) for name, value in hyperparameters.items()}
+        for name, value in self.hyperparameters.items():
+            if isinstance(value_of(value), float | jax.Array):
+                check_finite(**{name: value})
         self._transformation()  # an unknown or missing hyper-parameter shows here
 
     def _transformation(self) -> optax.GradientTransformation:
-        return self.make(**self.hyperparameters)
+        return self.make(**{name: value_of(value) for name, value in self.hyperparameters.items()})
 
     def init(self, weights: PyTree[Array]) -> Any:
         with _promotion():

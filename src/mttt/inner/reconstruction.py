@@ -18,10 +18,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from mttt.inner.normalised import Forms, losses
 from mttt.inner.task import Problem, TokenwiseTask
+from mttt.nn.check import check_finite, check_rows, check_whole
 from mttt.nn.dense import Dense, at_least_float32, fan_in_uniform, fan_out_uniform
 from mttt.nn.norm import LayerNorm
-from mttt.nn.products import quadratic
+from mttt.nn.products import gram, quadratic
 from mttt.nn.roles import Shared
 
 
@@ -50,6 +52,14 @@ class Quadratic(eqx.Module):
         return quadratic(z, self.matrix.astype(z.dtype)) + 2 * (z @ self.vector) + self.number
 
 
+def _not_negative(losses: Float[Array, " n"]) -> Float[Array, " n"]:
+    """At least 0, with the gradient of `losses`: what is reported is a squared error in spite of rounding.
+
+    The gradient is all that an inner step needs, so a step costs no more than without.
+    """
+    return losses + jax.lax.stop_gradient(jnp.maximum(losses, 0) - losses)
+
+
 class PlainLoss(eqx.Module):
     """½‖zG + b − x‖² / divisor of each row. Small arrays are divided by `divisor`, not the answers."""
 
@@ -57,7 +67,8 @@ class PlainLoss(eqx.Module):
 
     def __call__(self, z: Float[Array, "n k"], targets: Targets) -> Float[Array, " n"]:
         agreement = jnp.sum(z * targets.value, axis=1) + targets.offset
-        return 0.5 * self.output(z) - agreement + targets.constant
+        losses = 0.5 * self.output(z) - agreement + targets.constant
+        return _not_negative(losses)
 
     def slope(self, targets: Targets) -> Float[Array, "n k"]:
         """The gradient at z = 0. Written out because XLA multiplies by zeros that it is told of."""
@@ -67,20 +78,16 @@ class PlainLoss(eqx.Module):
 class NormalisedLoss(eqx.Module):
     """½‖LN(zG + b) − x‖² / divisor of each row."""
 
-    variance: Quadratic  # dσ²
-    scaled: Quadratic  # ‖Γ(y − ȳ)‖² / divisor, and so for the following
-    cross: Float[Array, " k"]  # q
-    cross_number: Float[Array, ""]  # t
-    shift_norm: Float[Array, ""]  # ‖β‖²
-    dim: int
-    eps: float
+    variance: Float[Array, "v v"]  # dσ²
+    scaled: Float[Array, "s s"]  # ‖Γ(y − ȳ)‖² / divisor, and its products with β
+    most: Float[Array, ""]  # max γ², with room for rounding: `scaled` is not larger than so many times the variance
+    dim: int = eqx.field(static=True)
+    eps: float = eqx.field(static=True)
 
     def __call__(self, z: Float[Array, "n k"], targets: Targets) -> Float[Array, " n"]:
-        # A sum of squares, but summed up otherwise: rounding could take it below 0.
-        s = jax.lax.rsqrt(jnp.maximum(self.variance(z), 0) / self.dim + self.eps)
-        # s multiplies both Γβ·(y − ȳ), from ‖o‖²/2, and −Γx·(y − ȳ), from −o·x.
-        linear = jnp.sum(z * (self.cross[None, :] - targets.value), axis=1) + self.cross_number - targets.offset
-        return 0.5 * s**2 * self.scaled(z) + s * linear + 0.5 * self.shift_norm + targets.constant
+        forms = Forms(targets.value, targets.offset, self.variance, self.scaled, self.most)
+        total = losses(z, forms, self.dim, self.eps) + targets.constant
+        return _not_negative(total)
 
 
 class Decoder(eqx.Module):
@@ -105,7 +112,7 @@ class Reconstruction(TokenwiseTask):
     phi: Dense
     g: Decoder
     decoder_norm: LayerNorm | None
-    divisor: float
+    divisor: float = eqx.field(static=True)
 
     def __init__(
         self,
@@ -116,41 +123,45 @@ class Reconstruction(TokenwiseTask):
         divisor: float | None = None,
         key: PRNGKeyArray,
     ):
+        check_whole(dim=dim, width=width)
+        divisor = width if divisor is None else divisor
+        check_finite(above=0.0, divisor=divisor)
         phi_key, g_key = jax.random.split(key)
         self.phi = Dense(dim, width, key=phi_key, kernel_init=fan_in_uniform)
         self.g = Decoder(width, dim, key=g_key)
         self.decoder_norm = LayerNorm(dim) if decoder_norm else None
-        self.divisor = float(width) if divisor is None else float(divisor)
+        self.divisor = float(divisor)
 
     def __call__(self, tokens: Float[Array, "n d"]) -> Problem:
-        g, b, divisor = self.g.weight, self.g.bias.value, self.divisor
+        check_rows(tokens, self.g.weight.shape[1])
+        x = at_least_float32(tokens)
+        g, b, divisor = self.g.weight.astype(x.dtype), self.g.bias.value.astype(x.dtype), self.divisor
         labels = at_least_float32(self._values(tokens, g)) - (g @ b)[None, :]
-        norm = self.decoder_norm
+        constant = 0.5 / divisor * jnp.sum(x**2, axis=1)
+        norm, slope = self.decoder_norm, None
         if norm is None:
-            gamma, beta = jnp.ones_like(b), jnp.zeros_like(b)
-            losses = PlainLoss(Quadratic(g, b, divisor))
-            slope = losses.slope
+            scaled = jnp.concatenate([g, b[None, :]])
+            loss = PlainLoss(Quadratic(g, b, divisor))
+            slope = loss.slope
         else:
-            gamma, beta = norm.scale, norm.shift
-            g, b = g - jnp.mean(g, axis=1, keepdims=True), b - jnp.mean(b)
-            scaled = g * gamma[None, :], b * gamma
-            losses = NormalisedLoss(
-                variance=Quadratic(g, b),
-                scaled=Quadratic(*scaled, divisor),
-                cross=scaled[0] @ beta / divisor,
-                cross_number=scaled[1] @ beta / divisor,
-                shift_norm=beta @ beta / divisor,
+            gamma, beta = norm.scale.astype(x.dtype), norm.shift.astype(x.dtype)
+            rows = jnp.concatenate([g, b[None, :]])
+            rows = rows - jnp.mean(rows, axis=1, keepdims=True)
+            scaled = rows * gamma[None, :]
+            loss = NormalisedLoss(
+                variance=gram(rows),
+                scaled=gram(jnp.concatenate([scaled, beta[None, :]])) / divisor,
+                most=jax.lax.stop_gradient(2 / divisor * jnp.max(gamma**2)),
                 dim=tokens.shape[1],
                 eps=norm.eps,
             )
-            slope = None
-        x = at_least_float32(tokens)
+            constant = constant - x @ (beta / divisor)
         targets = Targets(
-            value=at_least_float32(self._values(tokens, g * gamma[None, :] / divisor)),
-            offset=x @ (b * gamma / divisor),
-            constant=0.5 / divisor * jnp.sum(x**2, axis=1) - x @ (beta / divisor),
+            value=at_least_float32(self._values(tokens, scaled[:-1] / divisor)),
+            offset=x @ (scaled[-1] / divisor),
+            constant=constant,
         )
-        return Problem(at_least_float32(self.phi(tokens)), targets, losses, labels, slope)
+        return Problem(at_least_float32(self.phi(tokens)), targets, loss, labels, slope)
 
     @staticmethod
     def _values(tokens: Float[Array, "n d"], g: Float[Array, "k d"]) -> Float[Array, "n k"]:

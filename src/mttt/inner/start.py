@@ -10,15 +10,34 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from mttt.inner.carry import Begun, Carry, Lesson, Start, mean_of
-from mttt.inner.learner import NonParametric
+from mttt.inner.learner import NonParametric, answers_of
 from mttt.nn.dense import at_least_float32
 from mttt.nn.roles import Fixed
 
 
+def _a_learner(learner: Any) -> Any:
+    if isinstance(learner, Start | type):
+        came = f"the class {learner.__name__}" if isinstance(learner, type) else f"the start {type(learner).__name__}"
+        raise TypeError(
+            f"a start is made of a learner, and {came} came; expected one such as MLPLearner(width, key=key)"
+        )
+    return learner
+
+
 def _with_weights(learner: Any) -> Any:
+    name = type(_a_learner(learner)).__name__
     if isinstance(learner, NonParametric):
-        name = type(learner).__name__
         raise ValueError(f"{name} has no weights to descend on, it keeps its data; use start=Memory with it")
+    if not any(map(eqx.is_inexact_array, leaves := jax.tree.leaves(learner))):
+        whole = next((leaf.dtype for leaf in leaves if eqx.is_array(leaf)), None)
+        reason = (
+            f"its arrays are of dtype {whole}, and only floats can be learned"
+            if whole is not None
+            else "it has no arrays"
+            if isinstance(learner, eqx.Module)
+            else "only the arrays of an eqx.Module are found: derive it from that"
+        )
+        raise ValueError(f"the learner {name} would learn nothing: {reason}")
     return learner
 
 
@@ -48,6 +67,16 @@ class Frozen(Start):
         return Begun(Carry.at_start(self.learner.constant(), lesson), lesson.phases, [])
 
 
+class AllZero(eqx.Module):
+    """An array of zeros, of which only the shape has to be kept."""
+
+    shape: tuple[int, ...] = eqx.field(static=True)
+
+
+def _is_zero(node: Any) -> bool:
+    return isinstance(node, AllZero)
+
+
 @final
 class Zeros(Start):
     """W₀ = 0, which is known when the program is built, for a learner that answers 0 there.
@@ -56,21 +85,16 @@ class Zeros(Start):
     MTTT-Linear costs what linear attention costs.
     """
 
-    structure: Any  # the learner without its arrays
-    shapes: tuple = eqx.field(static=True)
+    structure: Any  # the learner with an `AllZero` in the place of each array of W
 
     def __init__(self, learner: Any):
-        leaves, treedef = jax.tree.flatten(eqx.filter(_with_weights(learner), eqx.is_inexact_array))
-        self.shapes = (treedef, tuple(leaf.shape for leaf in leaves))
-        self.structure = eqx.filter(learner, eqx.is_inexact_array, inverse=True)
-
-    def _weights(self, dtype: jnp.dtype) -> PyTree[Array]:
-        treedef, shapes = self.shapes
-        return jax.tree.unflatten(treedef, [jnp.zeros(shape, dtype) for shape in shapes])
+        shape = lambda leaf: AllZero(leaf.shape) if eqx.is_inexact_array(leaf) else leaf  # noqa: E731
+        self.structure = jax.tree.map(shape, _with_weights(learner))
 
     def written_out(self, dtype: jnp.dtype) -> Any:
         """The learner with its zeros."""
-        return eqx.combine(self._weights(dtype), self.structure)
+        zeros = lambda node: jnp.zeros(node.shape, dtype) if _is_zero(node) else node  # noqa: E731
+        return jax.tree.map(zeros, self.structure, is_leaf=_is_zero)
 
     def begin(self, lesson: Lesson) -> Begun:
         dtype = at_least_float32(lesson.tokens).dtype
@@ -92,14 +116,14 @@ class Zeros(Start):
     ) -> PyTree[Array]:
         """The gradient of W at W = 0, given the cotangent of the answers. The answers themselves are never used."""
         with jax.ensure_compile_time_eval():
-            answers = self.written_out(inputs.dtype)(jnp.ones((2, inputs.shape[1]), inputs.dtype))
+            answers = answers_of(self.written_out(inputs.dtype), jnp.ones((2, inputs.shape[1]), inputs.dtype))
         if not isinstance(answers, Tracer) and np.any(np.asarray(answers)):
             raise ValueError(
                 f"start=Zeros needs a learner that answers 0 when W is 0; {type(self.structure).__name__} does not. "
                 "Use Trained, or Frozen for a W₀ that stays as it was drawn."
             )
-        answer = lambda weights: eqx.combine(weights, self.structure)(inputs, key=key)  # noqa: E731
-        _, pull = jax.vjp(answer, self._weights(inputs.dtype))
+        weights, rest = eqx.partition(self.written_out(inputs.dtype), eqx.is_inexact_array)
+        _, pull = jax.vjp(lambda weights: answers_of(eqx.combine(weights, rest), inputs, key=key), weights)
         return pull(cotangent)[0]
 
 
@@ -110,7 +134,7 @@ class Memory(Start):
     learner: NonParametric
 
     def __init__(self, learner: Any):
-        if not isinstance(learner, NonParametric):
+        if not isinstance(_a_learner(learner), NonParametric):
             name = type(learner).__name__
             raise ValueError(
                 f"start=Memory is for learners without weights; {name} has some: use Trained, Frozen or Zeros"
@@ -118,7 +142,7 @@ class Memory(Start):
         self.learner = learner
 
     def begin(self, lesson: Lesson) -> Begun:
-        problem = lesson.task(lesson.tokens)
+        problem = lesson.task.problem(lesson.tokens)
         if problem.labels is None:
             names = type(self.learner).__name__, type(lesson.task).__name__
             raise ValueError(f"{names[0]} has to remember labels, and {names[1]} has none")

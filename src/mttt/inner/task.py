@@ -28,6 +28,19 @@ class Problem(eqx.Module):
     slope: Callable[[PyTree[Array]], Float[Array, "m k"]] | None = None
     weights: Float[Array, " n"] | None = None
 
+    def __check_init__(self):
+        n, shape = len(self.inputs), self.inputs.shape
+        if len(shape) != 2 or not jnp.issubdtype(self.inputs.dtype, jnp.floating):
+            raise ValueError(
+                f"a problem's inputs have shape {shape} and dtype {self.inputs.dtype}; expected floats, (n, k)"
+            )
+        rows = {"targets": self.targets, "labels": self.labels, "weights": self.weights}
+        for name, leaf in ((name, leaf) for name, tree in rows.items() for leaf in jax.tree.leaves(tree)):
+            if jnp.shape(leaf)[:1] != (n,):
+                raise ValueError(
+                    f"a problem's {name} hold an array of shape {jnp.shape(leaf)}; expected {n} rows, as inputs"
+                )
+
     def losses_of(self, answers: Float[Array, "n k"]) -> Float[Array, " n"]:
         """The weighted loss of each row."""
         losses = self.losses(answers, self.targets)
@@ -77,8 +90,18 @@ class Task(eqx.Module):
             )
         return self._posed(tokens)
 
-    def _posed(self, tokens: Float[Array, "n d"]) -> Posing:
+    def problem(self, tokens: Float[Array, "n d"]) -> Problem:
+        """What the task poses, if it is a problem with one row a token."""
         problem = self(tokens)
+        came = f"{len(problem.inputs)} rows" if isinstance(problem, Problem) else f"a {type(problem).__name__}"
+        if came != f"{len(tokens)} rows":
+            raise ValueError(
+                f"{type(self).__name__} made {came} of {len(tokens)} tokens; expected a Problem, one row a token"
+            )
+        return problem
+
+    def _posed(self, tokens: Float[Array, "n d"]) -> Posing:
+        problem = self.problem(tokens)
 
         def pose(rows: Any) -> Problem:
             inputs, targets, weights = rows
@@ -96,4 +119,4 @@ class TokenwiseTask(Task):
 
     def posing(self, tokens: Float[Array, "n d"], *, keep: bool, mask: Bool[Array, " n"] | None) -> Posing:
         # Posed where it is looked at, the tokens are the rows.
-        return self._posed(tokens) if keep else Posing(tokens, self)
+        return self._posed(tokens) if keep else Posing(tokens, self.problem)

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from mttt.nn.check import check_whole
 from mttt.nn.dense import Dense, xavier_uniform
 from mttt.nn.roles import Shared
 
@@ -21,7 +22,8 @@ R = TypeVar("R")
 
 def head_width(dim: int, heads: int) -> int:
     """d/H, or an error that says what would work."""
-    if heads < 1 or dim % heads:
+    check_whole(dim=dim, heads=heads)
+    if dim % heads:
         near = [h for h in range(1, dim + 1) if dim % h == 0]
         near = sorted(sorted(near, key=lambda h: abs(h - heads))[:3])
         raise ValueError(f"heads={heads} does not divide dim={dim}; try {', '.join(map(str, near))}")
@@ -39,8 +41,12 @@ def stack_heads(make: Callable[[PRNGKeyArray], M], heads: int, *, key: PRNGKeyAr
 
 
 def over_heads(head: Callable[[M], R], parts: M) -> R:
-    """`head` of every head's parts; results get a leading axis of H."""
-    axes = jax.tree.map(lambda node: None if _is_shared(node) else eqx.if_array(0), parts, is_leaf=_is_shared)
+    """`head` of every head's parts; results get a leading axis of H.
+
+    A scalar has no such axis. It is a number that `jax.jit` traced, and all heads share it.
+    """
+    own = lambda leaf: 0 if eqx.is_array(leaf) and leaf.ndim else None  # noqa: E731
+    axes = jax.tree.map(lambda node: None if _is_shared(node) else own(node), parts, is_leaf=_is_shared)
     return eqx.filter_vmap(head, in_axes=(axes,))(parts)
 
 

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers.base import Mixed, Mixer, real_count
+from mttt.nn.check import check_whole
 from mttt.nn.dense import Dense, at_least_float32, fan_in_uniform
 from mttt.nn.mask import keep_real
 
@@ -89,8 +90,8 @@ class Hyena(Mixer):
 
     def __init__(self, dim: int, heads: int, *, order: int = 2, width: int = 64, bands: int = 16, key: PRNGKeyArray):
         del heads
-        if min(order, width, bands) < 1:
-            raise ValueError(f"order={order}, width={width}, bands={bands}: Hyena needs at least one of each")
+        check_whole(dim=dim, width=width, bands=bands)
+        check_whole(most=100, order=order)
         inside_key, short_key, filters_key, skip_key, out_key = jax.random.split(key, 5)
         self.inside = tuple(Dense(dim, dim, key=key) for key in jax.random.split(inside_key, order + 1))
         self.short = tuple(ShortConvolution(dim, key=key) for key in jax.random.split(short_key, order + 1))

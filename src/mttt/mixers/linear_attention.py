@@ -1,11 +1,13 @@
 """Linear attention: no softmax, so keys and values can be summed up before a query comes."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers.base import Mixed, Mixer, real_count
 from mttt.mixers.heads import Merge, Views, attention_parts, head_width, over_heads
+from mttt.nn.check import check_finite
 from mttt.nn.dense import at_least_float32
 from mttt.nn.mask import keep_real
 
@@ -19,11 +21,13 @@ class LinearAttention(Mixer):
 
     views: Views
     merge: Merge
-    divisor: float
+    divisor: float = eqx.field(static=True)
 
     def __init__(self, dim: int, heads: int, *, divisor: float | None = None, key: PRNGKeyArray):
         self.views, self.merge = attention_parts(dim, heads, key=key)
-        self.divisor = float(head_width(dim, heads)) if divisor is None else float(divisor)
+        divisor = head_width(dim, heads) if divisor is None else divisor
+        check_finite(above=0.0, divisor=divisor)
+        self.divisor = float(divisor)
 
     def mix(
         self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool

@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from mttt.mixers.attention import attend
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, Views, attention_parts, over_heads
+from mttt.nn.check import check_rows, check_whole
 from mttt.nn.dense import Dense, project, xavier_uniform
 
 
@@ -44,8 +45,7 @@ class Linformer(Mixer):
     values: AlongTokens  # F
 
     def __init__(self, dim: int, heads: int, *, tokens: int, rank: int = 256, key: PRNGKeyArray):
-        if tokens < 1 or rank < 1:
-            raise ValueError(f"tokens={tokens}, rank={rank}: Linformer needs at least one of each")
+        check_whole(tokens=tokens, rank=rank)
         parts_key, keys_key, values_key = jax.random.split(key, 3)
         self.views, self.merge = attention_parts(dim, heads, key=parts_key)
         self.keys = AlongTokens(tokens, min(rank, tokens), key=keys_key)
@@ -54,6 +54,7 @@ class Linformer(Mixer):
     def mix(
         self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
     ) -> Mixed:
+        check_rows(tokens, self.merge.bias.shape[0])
         built = self.keys.weight.shape[1]
         if tokens.shape[0] != built:
             raise ValueError(

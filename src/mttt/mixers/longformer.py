@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from mttt.mixers.attention import attend
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, Views, attention_parts, over_heads
+from mttt.nn.check import check_whole
 
 
 class Longformer(Mixer):
@@ -25,10 +26,10 @@ class Longformer(Mixer):
     global_tokens: int = eqx.field(static=True)
 
     def __init__(self, dim: int, heads: int, *, window: int = 512, global_tokens: int = 0, key: PRNGKeyArray):
-        if window < 2 or window % 2:
+        check_whole(window=window)
+        check_whole(least=0, global_tokens=global_tokens)
+        if window % 2:
             raise ValueError(f"window={window}: half of it lies to each side of a token; take an even number above 0")
-        if global_tokens < 0:
-            raise ValueError(f"global_tokens={global_tokens}: must be 0 or more")
         self.views, self.merge = attention_parts(dim, heads, key=key)
         self.global_views = jax.tree.map(jnp.copy, self.views) if global_tokens else None
         self.window, self.global_tokens = window, global_tokens

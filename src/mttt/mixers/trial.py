@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from mttt.inner import NonParametric
+from mttt.inner.learner import WrongAnswers, answers_of
 
 TOKENS = 3  # of the trial
 
@@ -34,18 +35,14 @@ def check_learner(learner: Any, width: int) -> Any:
     name = type(learner).__name__
     rows = jax.ShapeDtypeStruct((TOKENS, width), jnp.zeros(0).dtype)
     try:
-        answers = eqx.filter_eval_shape(lambda learner, rows: learner(rows, key=None), learner, rows)
+        eqx.filter_eval_shape(answers_of, learner, rows)
+    except WrongAnswers:
+        raise
     except Exception as error:
         raise TypeError(
             f"the learner {name} was called as learner(inputs, key=None) with {TOKENS} tokens of width {width}, and "
             f"failed. It has to answer each of them with {width} numbers. The reason: {_first_line(error)}"
         ) from error
-    if getattr(answers, "shape", None) != rows.shape:
-        got = getattr(answers, "shape", type(answers).__name__)
-        raise ValueError(
-            f"the learner {name} maps {rows.shape} to {got}; expected {rows.shape}: a learner answers each of n tokens "
-            f"of width k={width} with k numbers"
-        )
     return learner
 
 

@@ -23,6 +23,7 @@ from mttt.inner import (
     Trained,
     inner_loop,
 )
+from mttt.inner.learner import answers_of
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, head_width, over_heads, stack_heads
 from mttt.mixers.trial import check_learner, check_made, check_maker
@@ -126,7 +127,8 @@ class TTT(Mixer):
         learners, losses = over_heads(learn, (self.task, self.start, self.optimizer, keys))
 
         def answer(tokens):
-            answers = eqx.filter_vmap(lambda psi, learner: learner(at_least_float32(psi(tokens))))(self.psi, learners)
+            one = lambda psi, learner: answers_of(learner, at_least_float32(psi(tokens)))  # noqa: E731
+            answers = eqx.filter_vmap(one)(self.psi, learners)
             return self.merge(answers.astype(tokens.dtype))
 
         return Mixed(self.adjoint.map(answer, tokens, learners), losses)

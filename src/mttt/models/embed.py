@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.nn import Dense
+from mttt.nn.check import check_whole
 from mttt.nn.dense import lecun_normal
 from mttt.nn.mask import keep_real
 
@@ -30,6 +31,7 @@ class Patches(eqx.Module):
         key: PRNGKeyArray,
         kernel_init: jax.nn.initializers.Initializer = lecun_normal,
     ):
+        check_whole(patch=patch, channels=channels, dim=dim)
         self.dense = Dense(patch * patch * channels, dim, key=key, kernel_init=kernel_init)
         self.patch = patch
 
@@ -44,7 +46,8 @@ class Patches(eqx.Module):
 def grid(size: tuple[int, int], patch: int) -> tuple[int, int]:
     """Rows and columns of patches in an image of this height and width."""
     height, width = size
-    if patch < 1 or height % patch or width % patch or not height or not width:
+    check_whole(patch=patch)
+    if height % patch or width % patch:
         sides = [p for p in range(1, min(size) + 1) if height % p == 0 and width % p == 0]
         raise ValueError(
             f"patch={patch} does not divide an image of {height}×{width}; try {', '.join(map(str, sides))}"
@@ -61,6 +64,7 @@ class SinCosPositions(eqx.Module):
 
     def __init__(self, rows: int, columns: int, dim: int, *, key: PRNGKeyArray):
         del key  # nothing to draw
+        check_whole(rows=rows, columns=columns, dim=dim)
         if dim % 4:
             raise ValueError(f"dim={dim}: sin-cos positions need a multiple of 4; try {dim + 4 - dim % 4}")
         self.rows, self.columns, self.dim = rows, columns, dim
@@ -86,6 +90,7 @@ class LearnedPositions(eqx.Module):
     table: Float[Array, "n d"]
 
     def __init__(self, rows: int, columns: int, dim: int, *, key: PRNGKeyArray):
+        check_whole(rows=rows, columns=columns, dim=dim)
         self.table = jax.random.normal(key, (rows * columns, dim)) * dim**-0.5
 
     def __call__(self) -> Float[Array, "n d"]:

@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers import Mixer
 from mttt.models.block import Block
+from mttt.nn.check import check_whole
 
 
 @runtime_checkable
@@ -35,8 +36,7 @@ class Stack(eqx.Module):
     remat: bool = eqx.field(static=True)
 
     def __init__(self, dim: int, depth: int, heads: int, *, mixer: MakeMixer, remat: bool = False, key: PRNGKeyArray):
-        if depth < 1:
-            raise ValueError(f"depth={depth}: a stack has at least one block")
+        check_whole(most=10_000, depth=depth)
 
         def make_block(key: PRNGKeyArray) -> Block:
             mixer_key, mlp_key = jax.random.split(key)
@@ -57,7 +57,8 @@ class Stack(eqx.Module):
         key: PRNGKeyArray | None = None,
         trace: bool = False,
     ) -> Stacked:
-        arrays, rest = eqx.partition(self.blocks, eqx.is_array)
+        # A scalar has no axis of depth. It is a number that `jax.jit` traced, and all blocks share it.
+        arrays, rest = eqx.partition(self.blocks, lambda leaf: eqx.is_array(leaf) and leaf.ndim > 0)
 
         def run_block(tokens, xs):
             arrays, key = xs

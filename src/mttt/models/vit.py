@@ -4,6 +4,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.models.embed import LearnedPositions, Patches, SinCosPositions, grid
@@ -11,6 +12,7 @@ from mttt.models.head import LinearHead, TanhHead
 from mttt.models.pool import mean_of_real
 from mttt.models.stack import MakeMixer, Stack
 from mttt.nn import LayerNorm
+from mttt.nn.check import check_whole
 from mttt.nn.dense import at_least_float32, lecun_normal
 
 
@@ -84,8 +86,7 @@ class ViT(eqx.Module):
         """`remat` recomputes each block in the backward pass: less memory for more time."""
         height, width, channels = image_shape
         dim, depth, heads = size
-        if classes < 1:
-            raise ValueError(f"classes={classes}: a model needs at least one class")
+        check_whole(height=height, width=width, channels=channels, classes=classes, dim=dim, depth=depth, heads=heads)
         embed_key, position_key, blocks_key, head_key = jax.random.split(key, 4)
         self.embed = Patches(patch, channels, dim, key=embed_key, kernel_init=embed_init)
         self.positions = positions(*grid((height, width), patch), dim, key=position_key)
@@ -132,6 +133,10 @@ class ViT(eqx.Module):
         if image.shape != self.image_shape:
             batched = " (for a batch of images, use jax.vmap)" if image.shape[1:] == self.image_shape else ""
             raise ValueError(f"image of shape {image.shape}; this model was built for {self.image_shape}{batched}")
+        if not jnp.issubdtype(image.dtype, jnp.floating):
+            raise ValueError(
+                f"image of dtype {image.dtype}: expected floats in [−1, 1]; bytes become image / 127.5 - 1"
+            )
         tokens = self.embed(image, mask)
         tokens = tokens + self.positions().astype(tokens.dtype)
         tokens, losses = self.stack(tokens, mask=mask, key=key, trace=trace)

@@ -1,11 +1,16 @@
 """Refusing what a layer cannot be given, with one sentence: what came, what was expected, what to do."""
 
+import math
+from numbers import Integral
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array
+
+from mttt.nn.roles import value_of
 
 
 def check_tokens(tokens: Array, mask: Any) -> None:
@@ -29,6 +34,37 @@ def check_tokens(tokens: Array, mask: Any) -> None:
         raise ValueError(
             f"{came}: expected an array of shape ({tokens.shape[0]},) and dtype bool, True for real tokens"
         )
+
+
+def check_rows(rows: Any, width: int) -> None:
+    """`rows` are floats, and as wide as the layer they are given to."""
+    if not jnp.issubdtype(rows.dtype, jnp.floating):
+        raise ValueError(f"tokens of dtype {rows.dtype}: expected floats, for example tokens.astype(jnp.float32)")
+    if rows.shape[-1] != width:
+        raise ValueError(f"tokens of shape {rows.shape}: this layer was built for tokens of width {width}")
+
+
+def check_whole(least: int = 1, most: int = 10_000_000, **values: Any) -> None:
+    """Every value is a whole number that can be meant: one that is too large would be found out by waiting."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise TypeError(f"{name}={value!r}: expected a whole number")
+        if not least <= int(value) <= most:
+            raise ValueError(f"{name}={value}: expected a whole number from {least} to {most:,}")
+
+
+def check_finite(above: float = -math.inf, **values: Any) -> None:
+    """Every value is a finite number above a bound, or an array of such, as far as they are known."""
+    for name, given in values.items():
+        value = value_of(given)
+        if isinstance(value, Tracer):
+            continue
+        dtype = np.asarray(value).dtype
+        if not (jnp.issubdtype(dtype, jnp.floating) or jnp.issubdtype(dtype, jnp.integer)):
+            raise TypeError(f"{name}={value!r}: expected a number")
+        if not np.all(np.isfinite(value) & (np.asarray(value) > above)):
+            bound = "" if above == -math.inf else f" above {above:g}"
+            raise ValueError(f"{name}={value}: expected a finite number{bound}")
 
 
 def check_instance(name: str, given: Any, kind: type, example: str) -> None:

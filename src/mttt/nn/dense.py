@@ -1,14 +1,37 @@
 """Affine maps of tokens."""
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from mttt.nn.check import check_rows, check_whole
+
 lecun_normal = jax.nn.initializers.lecun_normal()
-xavier_uniform = jax.nn.initializers.xavier_uniform()
-fan_in_uniform = jax.nn.initializers.variance_scaling(1.0, "fan_in", "uniform")
-fan_out_uniform = jax.nn.initializers.variance_scaling(1.0, "fan_out", "uniform")
+
+
+def _uniform(fan: Callable[[int, int], float]) -> jax.nn.initializers.Initializer:
+    """Uniform with variance 1/fan, as JAX's own, drawn as one row of numbers.
+
+    The numbers are the same for any shape. XLA compiles a row, or a row for each head, in a quarter of the time.
+    """
+
+    def draw(key: PRNGKeyArray, shape: Any, dtype: Any = float, out_sharding: Any = None) -> Array:
+        numbers = jax.random.uniform(key, (math.prod(shape),), jax.dtypes.canonicalize_dtype(dtype), -1)
+        variance = np.asarray(1 / fan(*shape), numbers.dtype)
+        return numbers.reshape(shape) * np.sqrt(3 * variance)
+
+    return draw
+
+
+fan_in_uniform = _uniform(lambda inputs, outputs: inputs)
+fan_out_uniform = _uniform(lambda inputs, outputs: outputs)
+xavier_uniform = _uniform(lambda inputs, outputs: (inputs + outputs) / 2)
 
 
 def project(tokens: Float[Array, "n i"], weight: Float[Array, "i o"]) -> Float[Array, "n o"]:
@@ -16,6 +39,7 @@ def project(tokens: Float[Array, "n i"], weight: Float[Array, "i o"]) -> Float[A
 
     This is all of mixed precision: feed bfloat16 tokens and every large matmul is bfloat16.
     """
+    check_rows(tokens, weight.shape[0])
     return tokens @ weight.astype(tokens.dtype)
 
 
@@ -34,6 +58,7 @@ class Dense(eqx.Module):
         kernel_init: jax.nn.initializers.Initializer = xavier_uniform,
         bias_init: jax.nn.initializers.Initializer = jax.nn.initializers.zeros,
     ):
+        check_whole(inputs=inputs, outputs=outputs)
         kernel_key, bias_key = jax.random.split(key)
         self.weight = kernel_init(kernel_key, (inputs, outputs))
         self.bias = bias_init(bias_key, (outputs,))

@@ -5,7 +5,9 @@ inner step takes the derivatives of these, which are the same three again. Autom
 with operands in orders that make compilers transpose large arrays. Written out, with the narrow side of A as its first
 axis, a TTT layer takes about a sixth less time (docs/performance.md).
 
-The price is forward-mode differentiation (`jax.jvp`), which JAX does not offer for functions with a rule of their own.
+The price is forward-mode differentiation (`jax.jvp`, `jax.jacfwd`, `jax.hessian`), which JAX refuses for functions with
+a reverse rule of their own ("can't apply forward-mode autodiff (jvp) to a custom_vjp function"). Reverse mode works to
+any order: a Hessian times v is `jax.grad(lambda x: jnp.vdot(jax.grad(f)(x), v))`.
 """
 
 import jax
@@ -77,3 +79,12 @@ def _quadratic_backward(
 
 
 quadratic.defvjp(_quadratic_forward, _quadratic_backward)
+
+
+@jax.custom_vjp
+def gram(a: Float[Array, "i o"]) -> Float[Array, "i i"]:
+    """AAᵀ. It is symmetric, so its derivative is one product."""
+    return jnp.einsum("io,jo->ij", a, a)
+
+
+gram.defvjp(lambda a: (gram(a), a), lambda a, ct: (forward(ct + ct.T, a),))

@@ -4,6 +4,8 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, PyTree
 
 
@@ -11,6 +13,35 @@ class Shared(eqx.Module):
     """An array that all heads of a mixer share, while everything around it has one copy a head."""
 
     value: Array
+
+
+class Constant(eqx.Module):
+    """A value that is part of the program, such as a rate that is not learned: no leaf, so nothing traces or trains it.
+
+    A plain number in a field is a leaf to JAX: `jax.jit` would trace it, and `jax.grad` would give it a gradient.
+    """
+
+    value: Any = eqx.field(static=True)
+
+
+def constant_unless_array(value: Any) -> Any:
+    """An array is a parameter and stays one; anything else that can be hashed is a `Constant`."""
+    if isinstance(value, np.ndarray):
+        return jnp.asarray(value)
+    return value if isinstance(value, jax.Array | Constant) or not _hashable(value) else Constant(value)
+
+
+def value_of(given: Any) -> Any:
+    """What a `Constant` holds; an array is its own value."""
+    return given.value if isinstance(given, Constant) else given
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 class Fixed(eqx.Module):
