@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mttt.runs.run import versions
+from mttt.runs import versions
 from mttt.version import __version__
 
 ROOT = Path(__file__).parent.parent

@@ -109,7 +109,7 @@ def test_another_test_set_goes_the_way_of_the_runs_own(place, tmp_path, here):
             [],
             "2 classes that the model does not know: blue, sky. It knows 3: dark, gray, light",
         ),
-        ([], [], "is nothing that can be read"),
+        ([], [], "is not a data set of a known kind"),
         (["dark"], ["--data.path", "pictures"], "give one of them"),
         (["dark"], ["--figure", "x.jpg"], "is a PNG file; name it so"),
         (["dark"], ["--figure", "no/x.png"], "there is no directory no"),

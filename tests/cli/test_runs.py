@@ -27,7 +27,7 @@ def place(tmp_path, data):
         return Run.create(runs / name, encode(recipe), data)
 
     done = create("digits")
-    done.finish({"step": 1347, "accuracy": 0.9666, "loss": 0.1, "inner_losses": None, "examples": 360})
+    done.finish({"step": 1347, "accuracy": 0.9666, "loss": 0.1, "inner_losses": None, "examples": 360, "skipped": 0})
     half = create("study/row/seed-1", replace(DIGITS, seed=1))
     place = {"step": 539, "epoch": 12.0}
     half.metrics.append({"kind": "evaluation", **place, "accuracy": 0.5, "loss": 1.0, "examples_per_second": None})

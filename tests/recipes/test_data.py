@@ -15,7 +15,7 @@ from mttt.recipes.data import Cifar10Recipe, Cifar100Recipe, FolderRecipe, IdxRe
         (lambda: IdxRecipe(size=10**400), "size", "must be at most 10,000"),
         (lambda: Cifar10Recipe(size=0), "size", "must be a finite number above 0"),
         (lambda: FolderRecipe(holdout=float("nan")), "holdout", "must be at least 0 and less than 1"),
-        (lambda: AugmentRecipe(operations=10**9), "operations", "must be at most 100"),
+        (lambda: AugmentRecipe(operations=10**9), "operations", "must be at most 64"),
     ],
 )
 def test_numbers_that_cannot_be_meant_are_refused_at_once(make, field, reason):

@@ -45,9 +45,7 @@ class Layers:
         _named(layers=self.layers, tokens=self.tokens)
         positive(repeats=self.repeats)
         for n in self.tokens:
-            positive(tokens=n)
-            if n > MOST_TOKENS:
-                raise FieldError("tokens", n, f"must be at most {MOST_TOKENS:,}")
+            positive(MOST_TOKENS, tokens=n)
         if self.figure is not None:
             check_file(self.figure)
             if find_spec("matplotlib") is None:

@@ -26,7 +26,7 @@ def parsed(structure: Any, words: Sequence[str], *, known: Sequence[str] = (), *
         if not stopped.code:
             raise
         text = _sentence(said.getvalue())
-        if (given := re.match(r"Unrecognized (?:options|arguments)?:? ?([^\s,]+)", text)) is not None:
+        if (given := re.match(r"Unrecognized[^:]*: ?([^\s,]+)", text)) is not None:
             raise _unknown(given[1].partition("=")[0], known) from None
         raise _refused(stopped, text) from None
 
