@@ -1,6 +1,7 @@
 """mttt runs"""
 
 import json
+import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,7 +99,8 @@ def _recipe(row: dict[str, Any]) -> str:
     words = [row["preset"], *row["differs"]]
     if row["from"] is None and Path(row["run"]).name == "-".join(words):
         return "as named"
-    return " ".join(words if row["from"] is None else [*words, f"from {row['from']['run']}"])
+    text = " ".join(words if row["from"] is None else [*words, f"from {row['from']['run']}"])
+    return re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.3g}", text)  # --json has all digits
 
 
 def _progress(row: dict[str, Any]) -> str:
