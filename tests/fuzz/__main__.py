@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])  # tests/, as for pytest: `data` is the package of its tests
@@ -53,22 +54,28 @@ def _arguments() -> argparse.Namespace:
 
 def _run(name: str, kind, ground, arguments: argparse.Namespace) -> int:
     begin, said, done, failed = time.monotonic(), time.monotonic(), 0, 0
-    number = arguments.only or 0
+    number, codes = arguments.only or 0, Counter()
+
+    def tell() -> None:
+        ends = ", ".join(f"{count} × {code}" for code, count in sorted(codes.items()))
+        print(f"{name}: {done} cases, {failed} failed, {time.monotonic() - begin:.0f} s; exit codes {ends}", flush=True)
+
     while True:
         result = ground.run(kind, f"{name}-{arguments.seed}-{number}")
         done += 1
+        codes.update(result.codes)
         if result.failure is not None:
             failed += 1
             print(f"\n{name} {number}: {result.failure}\n{result.story}")
             print(f"  again: python tests/fuzz {name} --seed {arguments.seed} --only {number}", flush=True)
         if time.monotonic() - said > 10:
             said = time.monotonic()
-            print(f"{name}: {done} cases, {failed} failed, {said - begin:.0f} s", flush=True)
+            tell()
         number += 1
         enough = done >= arguments.cases if arguments.cases else time.monotonic() - begin >= arguments.seconds
         if enough or arguments.only is not None:
             break
-    print(f"{name}: {done} cases, {failed} failed, {time.monotonic() - begin:.0f} s", flush=True)
+    tell()
     return failed
 
 

@@ -7,20 +7,8 @@ from pathlib import Path
 
 from fuzz.ground import Case, Ground
 
-TINY = [
-    "--model.size",
-    "micro-s",
-    "--model.dim",
-    "8",
-    "--model.depth",
-    "1",
-    "--model.patch",
-    "4",
-    "--batch-size",
-    "64",
-    "--log-every",
-    "2",
-]
+_TINY = "--model.mixer mttt-linear --model.dim 8 --model.depth 1 --model.patch 4 --batch-size 64 --log-every 2"
+TINY = _TINY.split()
 TRAIN = ["train", "digits", *TINY, "--epochs", "0.3", "--evaluate-every", "0.2", "--checkpoint-every", "0.15"]
 
 

@@ -12,19 +12,26 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from fuzz.watch import WROTE_OUTSIDE, watch
 
-SECONDS, PATIENCE = 30, 30  # until it is asked to stop, and until it is stopped
+PATIENCE = 30  # seconds, for who was asked to stop
 BYTES = 8 * 2**30
 CODES = {0, 1, 2, *(128 + number for number in signal.Signals)}
 HANGING = (-signal.SIGTERM, -signal.SIGKILL)
 
 
-def run_forked(
-    work: Callable[[], object], home: Path, *, may_write: tuple[Path, ...] = (), seconds: float = SECONDS
-) -> str | None:
-    """Why the work failed, or None. What it prints is in `home`/out and `home`/err; it works in `home`/here."""
+class Outcome(NamedTuple):
+    failure: str | None
+    code: int
+
+
+def run_forked(work: Callable[[], object], home: Path, *, may_write: tuple[Path, ...], seconds: float) -> Outcome:
+    """Why the work failed, or None, and its exit code.
+
+    What it prints is in `home`/out and `home`/err; it works in `home`/here.
+    """
     (home / "here").mkdir(parents=True, exist_ok=True)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -32,7 +39,8 @@ def run_forked(
     if child == 0:
         _work(work, home, (home, *may_write))
     status, asked = _wait(child, seconds)
-    return _judge(status, asked, home)
+    code = os.waitstatus_to_exitcode(status)
+    return Outcome(_judge(code, asked, home), code)
 
 
 def _wait(child: int, seconds: float) -> tuple[int, bool]:
@@ -52,8 +60,7 @@ def _wait(child: int, seconds: float) -> tuple[int, bool]:
     return ended[1], asked
 
 
-def _judge(status: int, asked: bool, home: Path) -> str | None:
-    code = os.waitstatus_to_exitcode(status)
+def _judge(code: int, asked: bool, home: Path) -> str | None:
     said = "".join((home / name).read_text(errors="replace") for name in ("out", "err"))
     if code == WROTE_OUTSIDE:
         return "wrote outside of its directory"

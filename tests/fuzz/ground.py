@@ -13,6 +13,8 @@ from typing import NamedTuple, Protocol
 from fuzz.fork import run_forked
 from fuzz.watch import fingerprint
 
+SECONDS = 30  # until a case is asked to stop
+
 
 class Case(NamedTuple):
     """What to do one after the other, each in a process of its own, and how to say it."""
@@ -36,6 +38,7 @@ class Kind(Protocol):
 class Result(NamedTuple):
     failure: str | None
     story: str
+    codes: list[int]
 
 
 class Ground:
@@ -55,7 +58,7 @@ class Ground:
         """Something in the stock, if it is not there yet."""
         home = self.stock / name
         if not home.exists():
-            failure = run_forked(work, home, may_write=(self.programs,), seconds=300)
+            failure, _ = run_forked(work, home, may_write=(self.programs,), seconds=300)
             said = (home / "err").read_text()
             if failure is not None or said:
                 shutil.rmtree(home)
@@ -71,15 +74,18 @@ class Ground:
         here.mkdir(parents=True)
         case = kind.case(random.Random(name), here, self)
         before = fingerprint(self.directory, (home, self.programs))
-        failure = None
+        failure, codes = None, []
         for work in case.works:
-            failure = failure or run_forked(work, home, may_write=(self.programs,))
+            failure, code = run_forked(work, home, may_write=(self.programs,), seconds=SECONDS)
+            codes.append(code)
+            if failure is not None:
+                break
         if fingerprint(self.directory, (home, self.programs)) != before:
             failure = f"{failure or ''} changed files outside of its directory".strip()
         if failure is None:
             shutil.rmtree(home)
-            return Result(None, case.story)
-        return Result(failure, f"{case.story}\n{_last(home)}")
+            return Result(None, case.story, codes)
+        return Result(failure, f"{case.story}\n{_last(home)}", codes)
 
 
 def _last(home: Path) -> str:

@@ -1,4 +1,4 @@
-"""The kinds of cases, by name. All is imported here, once, and nothing computed: threads of JAX do not live in a fork."""
+"""The kinds of cases, by name. All is imported here, once, and nothing computed: JAX's threads die in a fork."""
 
 import importlib
 import logging
