@@ -48,7 +48,7 @@ SLOTS: dict[str, tuple[list[str], list[str]]] = {
     "few": (["1", "2", "3"], []),
     "even": (["2", "4"], []),
     "rate": (["1.0", "0.1", "jnp.asarray(0.5)", "jnp.linspace(1.0, 0.5, 3)"], ["jnp.ones((2, 2))", "jnp.ones(2, int)"]),
-    "number": (["1.0", "3", "0.5"], ["jnp.asarray(0.0)", "jnp.ones(2)"]),
+    "number": (["1.0", "3", "0.5", "jnp.asarray(0.5)"], ["jnp.asarray(0.0)"]),
     "learner": (
         ["mttt.LinearLearner", "mttt.MLPLearner", "partial(mttt.MLPLearner, factor={few})", "mttt.NadarayaWatson"],
         ["mttt.Zeros", "mttt.SelfAttention", "mttt.TTT", "partial(eqx.nn.Linear, 6)"],
@@ -59,7 +59,7 @@ SLOTS: dict[str, tuple[list[str], list[str]]] = {
         ["mttt.MLPLearner", "mttt.Task"],
     ),
     "optimizer": (
-        ["mttt.GradientDescent({rate})", "mttt.OptaxOptimizer(optax.sgd, learning_rate={rate})"],
+        ["mttt.GradientDescent({rate})", "mttt.OptaxOptimizer(optax.sgd, learning_rate={number})"],
         ["optax.sgd(0.1)", "mttt.GradientDescent", "mttt.OptaxOptimizer({odd})"],
     ),
     "batching": (["mttt.FullBatch({steps})", "mttt.MiniBatches({steps})"], ["mttt.FullBatch"]),

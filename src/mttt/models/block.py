@@ -39,10 +39,10 @@ class Block(eqx.Module):
 
     def __init__(self, mixer: Mixer | Any, dim: int, *, mlp_factor: int = 4, key: PRNGKeyArray):
         check_whole(dim=dim, mlp_factor=mlp_factor)
-        if not callable(mixer):
-            raise TypeError(f"mixer is of type {type(mixer).__name__}; expected a layer, for example SelfAttention(…)")
         self.mixer_norm = LayerNorm(dim)
         self.mixer = mixer
+        if not callable(mixer):
+            raise TypeError(f"mixer is of type {type(mixer).__name__}; expected a layer, for example SelfAttention(…)")
         self.mlp_norm = LayerNorm(dim)
         self.mlp = MLP(dim, mlp_factor, key=key)
 

@@ -138,7 +138,7 @@ class ViT(eqx.Module):
             raise ValueError(
                 f"image of dtype {image.dtype}: expected floats in [−1, 1]; bytes become image / 127.5 - 1"
             )
-        rows, columns = grid(image.shape[:2], self.embed.patch)
+        rows, columns = grid(self.image_shape[:2], self.embed.patch)
         check_mask(mask, rows * columns)
         tokens = self.embed(image, mask)
         tokens = tokens + self.positions().astype(tokens.dtype)
