@@ -1,5 +1,6 @@
 """Inputs of several lengths, padded to one of a few."""
 
+import jaxtyping
 import numpy as np
 import pytest
 
@@ -29,3 +30,19 @@ def test_inputs_are_padded_and_masked():
     assert mixed.tokens[1, 0, 0] == 0.5, "no input loses its fractions to another's dtype"
     with pytest.raises(ValueError, match=r"tokens of the shapes \(1,\), \(4,\): expected one shape"):
         pad_to_bucket([np.ones((3, 4)), np.ones((3, 1))], LENGTHS)
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (lambda: bucket(3, [0.5]), "lengths: 0.5 came; expected whole numbers"),
+        (lambda: bucket("3", [4]), "n: '3' came"),
+        (lambda: bucket(3, np.asarray([4.0])), "expected whole numbers"),
+        (lambda: pad_to_bucket([3], LENGTHS), "an input of type int; expected arrays"),
+        (lambda: pad_to_bucket([np.ones(())], LENGTHS), "expected arrays of shape"),
+    ],
+)
+def test_what_cannot_be_padded_is_refused(call, reason, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(TypeError, match=reason):
+        call()

@@ -37,6 +37,8 @@ def test_every_mixer_takes_the_tokens_of_one_input(name):
         mixer(tokens(), mask=[True] * 7)
     with pytest.raises(ValueError, match="tokens of dtype int32: expected floats"):
         mixer(jnp.ones((7, DIM), jnp.int32))
+    with pytest.raises(TypeError, match="tokens of type list: expected an array"):
+        mixer([[1.0] * DIM] * 7)
     with pytest.raises(ValueError, match=r"tokens of shape \(7, 10\): this layer was built for tokens of width 12"):
         mixer(tokens(dim=10))
 
@@ -131,6 +133,10 @@ def test_images_are_floats():
         model(jnp.ones((8, 8, 1), jnp.uint8))
     with pytest.raises(ValueError, match="tokens of dtype int32: expected floats"):
         model.stack(jnp.ones((4, 8), jnp.int32))
+    with pytest.raises(TypeError, match="image of type list: expected an array"):
+        model([[0.0]])
+    with pytest.raises(ValueError, match=r"mask of shape \(3,\) and dtype bool: expected an array of shape \(4,\)"):
+        model(jnp.zeros((8, 8, 1)), mask=jnp.ones(3, bool))
 
 
 def vit(**changes):
@@ -160,6 +166,16 @@ def vit(**changes):
         (lambda: vit(patch=0), "patch=0: expected a whole number from 1"),
         (lambda: vit(patch=3), "patch=3 does not divide an image"),
         (lambda: vit(image_shape=(8, -8, 1)), "width=-8: expected a whole number from 1"),
+        (lambda: mttt.Stack(8, 1, 2, mixer=3, key=KEY), "mixer is an instance of int; .* every block gets one"),
+        (lambda: mttt.Stack(None, 1, 2, mixer=mttt.SelfAttention, key=KEY), "dim=None: expected a whole number"),
+        (lambda: mttt.Block(3, 8, key=KEY), "mixer is of type int; expected a layer"),
+        (lambda: mttt.mean_of_real(jnp.ones((7, 2)), True), "mask of type bool: expected an array"),
+        (lambda: mttt.NadarayaWatson(2).fit(3, jnp.ones((7, 2))), "tokens of type int: expected an array"),
+        (lambda: mttt.NadarayaWatson(2).fit(jnp.ones((7, 2)), jnp.ones((6, 2))), "6 labels of 7 tokens"),
+        (
+            lambda: mttt.NadarayaWatson(2).fit(*[jnp.ones((7, 2))] * 2)(jnp.ones((7, 3))),
+            "built for tokens of width 2",
+        ),
         (lambda: LayerNorm(8, eps=0.0), r"eps=0\.0: expected a finite number above 0"),
         (lambda: LayerNorm(8, eps=float("nan")), "eps=nan"),
     ],
@@ -167,6 +183,10 @@ def vit(**changes):
 def test_numbers_that_cannot_be_meant(make, reason):
     with pytest.raises((TypeError, ValueError), match=reason):
         make()
+
+
+def test_one_array_is_no_kernel():
+    assert mttt.kernels(jnp.ones(3)) is False
 
 
 def test_the_inner_loop_says_what_it_takes():

@@ -1,6 +1,7 @@
 """Inputs of several lengths without a compilation for each: padded to the next of a few lengths, and masked."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,10 @@ class Padded(NamedTuple):
 
 def bucket(n: int, lengths: Sequence[int]) -> int:
     """The smallest of the lengths that holds n tokens."""
-    if not lengths:
+    for name, whole in [("n", n), *(("lengths", length) for length in lengths)]:
+        if isinstance(whole, bool) or not isinstance(whole, Integral):
+            raise TypeError(f"{name}: {whole!r} came; expected whole numbers")
+    if not len(lengths):
         raise ValueError("no lengths to pad to; expected at least one")
     fitting = [length for length in lengths if length >= n]
     if not fitting:
@@ -33,6 +37,9 @@ def pad_to_bucket(inputs: Sequence[Shaped[np.ndarray, "_ *rest"]], lengths: Sequ
     """
     if not inputs:
         raise ValueError("no inputs to pad; expected at least one")
+    for each in inputs:
+        if not hasattr(each, "shape") or not each.shape:
+            raise TypeError(f"an input of type {type(each).__name__}; expected arrays of shape (n, …)")
     shapes = {each.shape[1:] for each in inputs}
     if len(shapes) > 1:
         raise ValueError(

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.inner.learner import NonParametric
-from mttt.nn.check import check_finite, check_instance
+from mttt.nn.check import check_finite, check_instance, check_rows, check_tokens
 from mttt.nn.roles import Constant, constant_unless_array, value_of
 
 
@@ -63,6 +63,7 @@ class Fitted(eqx.Module):
     mask: Bool[Array, " n"] | None
 
     def __call__(self, inputs: Float[Array, "m k"], *, key: PRNGKeyArray | None = None) -> Float[Array, "m k"]:
+        check_rows(inputs, self.points.shape[1])
         logs = self.kernel.log(inputs, self.points)
         where = None if self.mask is None else jnp.broadcast_to(self.mask[None, :], logs.shape)
         return jax.nn.softmax(logs, axis=1, where=where) @ self.labels
@@ -82,4 +83,8 @@ class NadarayaWatson(NonParametric):
     def fit(
         self, inputs: Float[Array, "n k"], labels: Float[Array, "n k"], mask: Bool[Array, " n"] | None = None
     ) -> Fitted:
+        check_tokens(inputs, mask)
+        check_tokens(labels, mask)
+        if len(labels) != len(inputs):
+            raise ValueError(f"{len(labels)} labels of {len(inputs)} tokens; expected one label for each token")
         return Fitted(self.kernel, inputs, labels, mask)

@@ -12,12 +12,12 @@ from mttt.inner.learner import WrongAnswers, answers_of
 TOKENS = 3  # of the trial
 
 
-def check_maker(name: str, given: Any, parameters: str) -> None:
+def check_maker(name: str, given: Any, parameters: str, each: str = "head") -> None:
     """`given` is a class or a function, not something that was made already."""
     if isinstance(given, eqx.Module) or not callable(given):
         kind = type(given).__name__
         raise TypeError(
-            f"{name} is an instance of {kind}; expected a class or a function of ({parameters}): every head gets one"
+            f"{name} is an instance of {kind}; expected a class or a function of ({parameters}): every {each} gets one"
         )
 
 

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers import Mixed, Mixer
 from mttt.nn import Dense, LayerNorm
-from mttt.nn.check import check_whole
+from mttt.nn.check import check_tokens, check_whole
 from mttt.nn.dense import gelu
 from mttt.nn.mask import keep_real
 
@@ -38,9 +38,11 @@ class Block(eqx.Module):
     mlp: MLP
 
     def __init__(self, mixer: Mixer | Any, dim: int, *, mlp_factor: int = 4, key: PRNGKeyArray):
-        check_whole(mlp_factor=mlp_factor)
+        check_whole(dim=dim, mlp_factor=mlp_factor)
         self.mixer_norm = LayerNorm(dim)
         self.mixer = mixer
+        if not callable(mixer):
+            raise TypeError(f"mixer is of type {type(mixer).__name__}; expected a layer, for example SelfAttention(…)")
         self.mlp_norm = LayerNorm(dim)
         self.mlp = MLP(dim, mlp_factor, key=key)
 
@@ -52,6 +54,7 @@ class Block(eqx.Module):
         key: PRNGKeyArray | None = None,
         trace: bool = False,
     ) -> Mixed:
+        check_tokens(tokens, mask)
         tokens = keep_real(tokens, mask)
         mixed = self.mixer(self.mixer_norm(tokens), mask=mask, key=key, trace=trace)
         tokens = tokens + mixed.tokens

@@ -3,11 +3,13 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from mttt.nn.check import check_tokens
 from mttt.nn.mask import keep_real
 
 
 def mean_of_real(tokens: Float[Array, "n d"], mask: Bool[Array, " n"] | None) -> Float[Array, "1 d"]:
     """The mean over the tokens that are real; 0 if none is."""
+    check_tokens(tokens, mask)
     if mask is None:
         return jnp.mean(tokens, axis=0, keepdims=True)
     count = jnp.maximum(jnp.sum(mask), 1).astype(tokens.dtype)

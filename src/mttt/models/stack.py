@@ -7,8 +7,9 @@ import jax
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers import Mixer
+from mttt.mixers.trial import check_maker
 from mttt.models.block import Block
-from mttt.nn.check import check_whole
+from mttt.nn.check import check_tokens, check_whole
 
 
 @runtime_checkable
@@ -36,7 +37,9 @@ class Stack(eqx.Module):
     remat: bool = eqx.field(static=True)
 
     def __init__(self, dim: int, depth: int, heads: int, *, mixer: MakeMixer, remat: bool = False, key: PRNGKeyArray):
+        check_whole(dim=dim, heads=heads)
         check_whole(most=10_000, depth=depth)
+        check_maker("mixer", mixer, "dim, heads, *, key", each="block")
 
         def make_block(key: PRNGKeyArray) -> Block:
             mixer_key, mlp_key = jax.random.split(key)
@@ -57,6 +60,7 @@ class Stack(eqx.Module):
         key: PRNGKeyArray | None = None,
         trace: bool = False,
     ) -> Stacked:
+        check_tokens(tokens, mask)
         # A scalar has no axis of depth. It is a number that `jax.jit` traced, and all blocks share it.
         arrays, rest = eqx.partition(self.blocks, lambda leaf: eqx.is_array(leaf) and leaf.ndim > 0)
 

@@ -12,7 +12,7 @@ from mttt.models.head import LinearHead, TanhHead
 from mttt.models.pool import mean_of_real
 from mttt.models.stack import MakeMixer, Stack
 from mttt.nn import LayerNorm
-from mttt.nn.check import check_whole
+from mttt.nn.check import check_array, check_mask, check_whole
 from mttt.nn.dense import at_least_float32, lecun_normal
 
 
@@ -130,6 +130,7 @@ class ViT(eqx.Module):
     def _run(
         self, image: Float[Array, "..."], mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
     ) -> Traced:
+        check_array("image", image)
         if image.shape != self.image_shape:
             batched = " (for a batch of images, use jax.vmap)" if image.shape[1:] == self.image_shape else ""
             raise ValueError(f"image of shape {image.shape}; this model was built for {self.image_shape}{batched}")
@@ -137,6 +138,8 @@ class ViT(eqx.Module):
             raise ValueError(
                 f"image of dtype {image.dtype}: expected floats in [−1, 1]; bytes become image / 127.5 - 1"
             )
+        rows, columns = grid(self.image_shape[:2], self.embed.patch)
+        check_mask(mask, rows * columns)
         tokens = self.embed(image, mask)
         tokens = tokens + self.positions().astype(tokens.dtype)
         tokens, losses = self.stack(tokens, mask=mask, key=key, trace=trace)

@@ -13,8 +13,15 @@ from jaxtyping import Array
 from mttt.nn.roles import value_of
 
 
+def check_array(name: str, given: Any) -> None:
+    """`given` is an array, or stands for one while a function is traced."""
+    if not isinstance(given, jax.Array | np.ndarray):
+        raise TypeError(f"{name} of type {type(given).__name__}: expected an array, for example jnp.asarray({name})")
+
+
 def check_tokens(tokens: Array, mask: Any) -> None:
-    """Raise a ValueError with the reason if these are not the tokens of one input, with a mask that fits."""
+    """Raise an error with the reason if these are not the tokens of one input, with a mask that fits."""
+    check_array("tokens", tokens)
     if tokens.ndim != 2:
         raise ValueError(
             f"tokens of shape {tokens.shape}: expected one input, (n, d). For a batch of inputs, use jax.vmap"
@@ -23,24 +30,28 @@ def check_tokens(tokens: Array, mask: Any) -> None:
         raise ValueError(f"tokens of shape {tokens.shape}: there is no token; expected at least one")
     if not jnp.issubdtype(tokens.dtype, jnp.floating):
         raise ValueError(f"tokens of dtype {tokens.dtype}: expected floats, for example tokens.astype(jnp.float32)")
+    check_mask(mask, tokens.shape[0])
+
+
+def check_mask(mask: Any, n: int) -> None:
+    """There is no mask, or one for n tokens."""
     if mask is None:
         return
-    if not isinstance(mask, jax.Array | np.ndarray) or mask.shape != tokens.shape[:1] or mask.dtype != jnp.bool_:
+    if not isinstance(mask, jax.Array | np.ndarray) or mask.shape != (n,) or mask.dtype != jnp.bool_:
         came = (
             f"mask of shape {mask.shape} and dtype {mask.dtype}"
             if isinstance(mask, jax.Array | np.ndarray)
             else f"mask of type {type(mask).__name__}"
         )
-        raise ValueError(
-            f"{came}: expected an array of shape ({tokens.shape[0]},) and dtype bool, True for real tokens"
-        )
+        raise ValueError(f"{came}: expected an array of shape ({n},) and dtype bool, True for real tokens")
 
 
 def check_rows(rows: Any, width: int) -> None:
     """`rows` are floats, and as wide as the layer they are given to."""
+    check_array("tokens", rows)
     if not jnp.issubdtype(rows.dtype, jnp.floating):
         raise ValueError(f"tokens of dtype {rows.dtype}: expected floats, for example tokens.astype(jnp.float32)")
-    if rows.shape[-1] != width:
+    if rows.shape[-1:] != (width,):
         raise ValueError(f"tokens of shape {rows.shape}: this layer was built for tokens of width {width}")
 
 

@@ -71,7 +71,7 @@ def kernels(tree: PyTree) -> PyTree:
     """
 
     def is_kernel(path, _):
-        last = path[-1]  # a field of a module, or a key of a dictionary
+        last = path[-1] if path else None  # a field of a module, a key of a dictionary; the tree may be one leaf
         return "weight" in (getattr(last, "name", None), getattr(last, "key", None))
 
     return jax.tree_util.tree_map_with_path(is_kernel, tree)
