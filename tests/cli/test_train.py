@@ -13,6 +13,7 @@ from mttt.cli import train
 from mttt.data import describe
 from mttt.recipes import encode, recipe_of
 from mttt.runs import Run, history, origin
+from mttt.runs.header import read_header, write_header
 from mttt.training import launch, load, prepare
 
 # Half an epoch is 11 steps. Attention compiles in a second.
@@ -44,8 +45,8 @@ def trained(tmp_path_factory):
     with jax.numpy_dtype_promotion("standard"):  # Optax promotes implicitly
         launch(prepare(recipe, data), data, run, Nobody())
     shutil.copytree(folder / "constant", folder / "cosine")
-    header = folder / "cosine" / "recipe.json"
-    header.write_text(header.read_text().replace('"constant"', '"cosine"'))
+    header = read_header(folder / "cosine")
+    write_header(folder / "cosine", json.loads(json.dumps(header).replace('"constant"', '"cosine"')))
     return folder
 
 
@@ -62,7 +63,7 @@ def test_a_longer_run_is_the_run_that_was_long_from_the_start(place, here, monke
     words = ["train", *WORDS, *CONSTANT, "--epochs", "1", "--run", "constant"]
 
     with monkeypatch.context() as patch:  # between the two writes
-        patch.setattr("mttt.runs.extend.write_json", killed)
+        patch.setattr("mttt.runs.extend.write_header", killed)
         here(*words, code=1)
     assert Run.open(Path("constant")).result is None and recipe_of(Run.open(Path("constant"))).epochs == 0.5
     with monkeypatch.context() as patch:  # after both, before the first step

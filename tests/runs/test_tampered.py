@@ -7,12 +7,12 @@ import jax
 import pytest
 
 from mttt.runs import Run, RunError
-from mttt.runs.header import new_header
+from mttt.runs.header import new_header, write_header
 from mttt.training import load
 
 
 def edited(path, change):
-    """The JSON file with one value changed, or deleted if it is `...`."""
+    """The JSON file with one value changed, or deleted if it is `...`; a recipe as if it had been written like that."""
     whole = json.loads(path.read_text())
     *names, last = change[0].split(".")
     part = whole
@@ -22,7 +22,7 @@ def edited(path, change):
         del part[last]
     else:
         part[last] = change[1]
-    path.write_text(json.dumps(whole))
+    write_header(path.parent, whole) if path.name == "recipe.json" else path.write_text(json.dumps(whole))
 
 
 TEXTS = {
@@ -118,6 +118,17 @@ def test_a_result_with_wrong_values_is_refused(change, words, trained, tmp_path)
     edited(run.path / "result.json", change)
     with pytest.raises(RunError, match=f"result.json .*{words}.*; delete it and train the run again"):
         _ = run.result
+
+
+@pytest.mark.parametrize("change", [("recipe.seed", 5), ("data.train.examples", 3), ("id", "0" * 32), ("x64", True)])
+def test_a_run_is_not_continued_with_a_changed_recipe(trained, tmp_path, change):
+    run = trained.copy(tmp_path / "run")
+    path = run.path / "recipe.json"
+    digest = json.loads(path.read_text())["digest"]
+    edited(path, change)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"digest": digest}))
+    with pytest.raises(RunError, match=r"recipe\.json was changed after it was written"):
+        Run.open(run.path)
 
 
 def test_a_result_that_was_deleted_is_made_again(trained, tmp_path):

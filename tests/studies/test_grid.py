@@ -20,6 +20,7 @@ from mttt.data import describe
 from mttt.outer import NotFinite
 from mttt.recipes import encode
 from mttt.runs import Run, RunError
+from mttt.runs.header import read_header, write_header
 from mttt.studies import SCALES, STUDIES, Job, Place, find, write_claims, write_report
 from mttt.studies.claims import claims
 from mttt.studies.reports import Findings
@@ -103,8 +104,10 @@ def test_images_may_be_elsewhere(tmp_path):
 
     Run.create(place("here").path(job), encode(place("here").recipe(job)), {})
     assert place("elsewhere").run(job) is not None
-    recipe = tmp_path / "runs" / "linear-attention" / "seed-0" / "recipe.json"
-    recipe.write_text(recipe.read_text().replace('"batch_size": ', '"batch_size": 9'))
+    path = tmp_path / "runs" / "linear-attention" / "seed-0"
+    header = read_header(path)
+    header["recipe"]["batch_size"] = 9
+    write_header(path, header)
     with pytest.raises(RunError) as refused:
         place("elsewhere").run(job)
     assert "batch_size: 9" in str(refused.value)
@@ -114,10 +117,10 @@ def test_images_may_be_elsewhere(tmp_path):
 def test_runs_on_different_images_are_not_compared(finished, tmp_path):
     directory = tmp_path / "copy"
     shutil.copytree(finished, directory)
-    path = directory / "runs" / "mttt-mlp" / "seed-1" / "recipe.json"
-    record = json.loads(path.read_text())
-    record["data"]["train"]["names_and_labels"] = "others"
-    path.write_text(json.dumps(record))
+    path = directory / "runs" / "mttt-mlp" / "seed-1"
+    header = read_header(path)
+    header["data"]["train"]["names_and_labels"] = "others"
+    write_header(path, header)
     with pytest.raises(RunError, match="different images"):
         find(Place(SCALE, directory), 2, "mttt study table1")
 

@@ -15,6 +15,15 @@ def called(equation: JaxprEqn) -> ClosedJaxpr | None:
     return inside if isinstance(inside, ClosedJaxpr) else ClosedJaxpr(inside, ())
 
 
+def scan_parts(equation: JaxprEqn) -> tuple[int, int]:
+    """How many operands of a scan are constants, and how many after them are carried. JAX 0.12 says it as trees."""
+    parameters = equation.params
+    if "num_consts" in parameters:
+        return parameters["num_consts"], parameters["num_carry"]
+    constants, carried, _ = parameters["ft_in"].unpack()
+    return len(constants), len(carried)
+
+
 def refuse_while(equation: JaxprEqn) -> None:
     """How often a `while` loop runs is not known before it runs."""
     if equation.primitive.name == "while":

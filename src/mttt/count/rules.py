@@ -34,7 +34,8 @@ TRANSCENDENTAL = _names("""
 """)
 MOVING = _names("""
     bitcast_convert_type broadcast_in_dim concatenate copy copy_p device_put dynamic_slice dynamic_update_slice gather
-    iota optimization_barrier pad reshape rev scatter sharding_constraint slice split squeeze stop_gradient transpose
+    iota optimization_barrier pad reshape rev scatter sharding_constraint slice split squeeze stop_gradient tile transpose
+    unstack
 """)
 DRAWING = _names("""
     random_bits random_clone random_fold_in random_gamma random_seed random_split random_unwrap random_wrap
@@ -86,6 +87,7 @@ SPECIAL: dict[str, Callable[[JaxprEqn], int]] = {
     "fft": _fft,
     "integer_pow": _integer_pow,
     "logistic": lambda equation: 3 * _size(equation.outvars[0]),  # besides exp: negate, add, divide
+    "one_minus_square": lambda equation: 2 * _size(equation.outvars[0]),  # JAX 0.12, of tanh's derivative
     "sort": _sort,
     **dict.fromkeys(
         ("scatter-add", "scatter-sub", "scatter-mul", "scatter-min", "scatter-max"),

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 
-from mttt.count.programs import called, refuse_while
+from mttt.count.programs import called, refuse_while, scan_parts
 from mttt.count.rules import operations
 
 LOOPING = frozenset(["hole", "carried", "last", "stacked"])
@@ -123,7 +123,8 @@ class Values:
         """Twice through the body: with holes for what is carried, to see what becomes of it; then with its values."""
         parameters = equation.params
         loop, body = Loop(depth + 1, parameters["length"]), parameters["jaxpr"]
-        begin, end = parameters["num_consts"], parameters["num_consts"] + parameters["num_carry"]
+        begin, carry = scan_parts(equation)
+        end = begin + carry
         constants, start, rows = operands[:begin], operands[begin:end], [self._row(x, loop) for x in operands[end:]]
         holes = []
         for position in range(len(start)):

@@ -8,7 +8,6 @@ symmetric. The inner loop needs ∂ℓ/∂z, the outer loop its derivative. Auto
 as a program of more than twice as many parts, which takes longer to compile (`mttt bench compile`).
 """
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -59,8 +58,7 @@ def _sum(parts: Parts, b: Float[Array, " n"], forms: Forms) -> Float[Array, " n"
     return parts.s * (0.5 * parts.s * b + parts.l) + 0.5 * forms.scaled[-1, -1]
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(2, 3))
-def losses(z: Float[Array, "n k"], forms: Forms, dim: int, eps: float) -> Float[Array, " n"]:
+def _losses(z: Float[Array, "n k"], forms: Forms, dim: int, eps: float) -> Float[Array, " n"]:
     """ℓ of every row."""
     parts = _parts(z, forms, dim, eps)
     # Where rounding is all there is of a and b (an answer that the decoder maps to next to nothing), s² is large, and
@@ -89,11 +87,11 @@ def _extended(z: Float[Array, "n k"]) -> Float[Array, "n v"]:
     return jnp.concatenate([z, jnp.ones_like(z[:, :1])], axis=1)
 
 
+losses = jax.custom_vjp(_losses, nondiff_argnums=(2, 3))
 losses.defvjp(lambda z, forms, dim, eps: (losses(z, forms, dim, eps), (z, forms)), _losses_backward)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(2, 3))
-def slope(z: Float[Array, "n k"], forms: Forms, dim: int, eps: float) -> Float[Array, "n k"]:
+def _slope(z: Float[Array, "n k"], forms: Forms, dim: int, eps: float) -> Float[Array, "n k"]:
     """∂ℓ/∂z of every row."""
     return _slope_forward(z, forms, dim, eps)[0]
 
@@ -136,4 +134,5 @@ def _slope_backward(
     return back, Forms(value, -linear, variance, scaled, jnp.zeros_like(forms.most))
 
 
+slope = jax.custom_vjp(_slope, nondiff_argnums=(2, 3))
 slope.defvjp(_slope_forward, _slope_backward)

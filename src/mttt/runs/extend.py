@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from mttt.files import write_json
 from mttt.runs.errors import RunError
-from mttt.runs.header import read_header
+from mttt.runs.header import read_header, write_header
 from mttt.runs.run import Run
 
 
@@ -27,7 +26,7 @@ def origin(run: Run) -> dict[str, Any] | None:
 
 def record_origin(run: Run, origin: dict[str, Any]) -> None:
     """Write down whose weights a new run begins with."""
-    write_json(run.path / "recipe.json", read_header(run.path) | {"from": origin})
+    write_header(run.path, read_header(run.path) | {"from": origin})
 
 
 def lengthen(run: Run, recipe: dict[str, Any], step: int) -> Path | None:
@@ -44,5 +43,5 @@ def lengthen(run: Run, recipe: dict[str, Any], step: int) -> Path | None:
     entry = {"recipe": written["recipe"], "step": step}
     longer = written | {"recipe": recipe, "history": [*written.get("history", []), entry]}
     with run.writing("recipe.json"):
-        write_json(run.path / "recipe.json", longer)
+        write_header(run.path, longer)
     return kept

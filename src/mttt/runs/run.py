@@ -20,7 +20,7 @@ from mttt.runs.checkpoints import Checkpoints, steps_in
 from mttt.runs.directory import Hold, refuse_links
 from mttt.runs.document import COUNT, LOSSES_OR_NULL, NUMBER_OR_NULL, SHARE, check, read
 from mttt.runs.errors import NotWritten, RunError
-from mttt.runs.header import new_header, read_header
+from mttt.runs.header import new_header, read_header, write_header
 from mttt.runs.metrics import Metrics
 from mttt.runs.origin import x64
 
@@ -52,7 +52,7 @@ class Run:
         beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         beside.mkdir(parents=True)
         header = new_header(recipe, data)
-        write_json(beside / "recipe.json", header)
+        write_header(beside, header)
         try:
             beside.rename(path)
         except OSError as error:  # another process was faster
