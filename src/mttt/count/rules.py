@@ -34,8 +34,8 @@ TRANSCENDENTAL = _names("""
 """)
 MOVING = _names("""
     bitcast_convert_type broadcast_in_dim concatenate copy copy_p device_put dynamic_slice dynamic_update_slice gather
-    iota optimization_barrier pad reshape rev scatter sharding_constraint slice split squeeze stop_gradient tile transpose
-    unstack
+    iota optimization_barrier pad reshape rev scatter sharding_constraint slice split squeeze stop_gradient tile
+    transpose unstack
 """)
 DRAWING = _names("""
     random_bits random_clone random_fold_in random_gamma random_seed random_split random_unwrap random_wrap
