@@ -1,0 +1,141 @@
+"""Which part of a training is on which device."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+from mttt.fields import FieldError
+
+DATA, SEQUENCE = "data", "sequence"
+
+
+def _divisors(number: int, most: int) -> list[int]:
+    return [size for size in range(1, min(number, most) + 1) if number % size == 0]
+
+
+def _words(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+class Layout(NamedTuple):
+    """A mesh of devices, `data` × `sequence`: rows of a batch over one axis, tokens of an input over the other.
+
+    It decides no number but for rounding, with one exception: mini-batches of inner steps are drawn inside each part
+    of the tokens.
+    """
+
+    mesh: Mesh
+    sharded: bool
+    """are parameters and optimizer state split over the data axis, or is there a copy on every device?"""
+
+    @property
+    def data(self) -> int:
+        return self.mesh.shape[DATA]
+
+    @property
+    def sequence(self) -> int:
+        return self.mesh.shape[SEQUENCE]
+
+    def __str__(self) -> str:
+        count = self.data * self.sequence
+        if count == 1:
+            return f"1 device ({self.mesh.devices.flat[0].device_kind})"
+        parts = [f"data {self.data}"] + [f"sequence {self.sequence}"] * (self.sequence > 1)
+        parameters = ", sharded parameters" if self.sharded else ""
+        return f"{count} devices ({self.mesh.devices.flat[0].device_kind}): {' × '.join(parts)}{parameters}"
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Layers find the mesh in the context."""
+        with jax.set_mesh(self.mesh):
+            yield
+
+    def check(self, batch_size: int, tokens: int) -> None:
+        """Refuse a batch or a number of tokens that does not divide."""
+        if batch_size % self.data:
+            fit = [size for size in _divisors(batch_size, self.data) if size > 1] or [1]
+            nearest = [size for size in (batch_size - batch_size % self.data,) if size] + [
+                batch_size + self.data - batch_size % self.data
+            ]
+            raise FieldError(
+                "devices.data",
+                self.data,
+                f"a batch of {batch_size} does not divide into {self.data} equal parts; take {_words(fit)} "
+                f"for it, or a batch_size of {_words(nearest)}",
+            )
+        if tokens % self.sequence:
+            raise FieldError(
+                "devices.sequence",
+                self.sequence,
+                f"{tokens} tokens do not divide into {self.sequence} equal parts; "
+                f"take {_words(_divisors(tokens, self.mesh.size))}",
+            )
+
+    def rows(self) -> NamedSharding:
+        """Of arrays that have a row for each example."""
+        return NamedSharding(self.mesh, PartitionSpec(DATA))
+
+    def everywhere(self) -> NamedSharding:
+        """A copy on every device."""
+        return NamedSharding(self.mesh, PartitionSpec())
+
+    def of_state(self, shapes: Any) -> Any:
+        """A sharding for each array of a state, of parameters, or of shapes of them."""
+        return jax.tree.map(self._of_array, shapes)
+
+    def _of_array(self, array: Any) -> NamedSharding:
+        """Split along the largest axis that divides, the last one of several."""
+        axes = [axis for axis, size in enumerate(array.shape) if size % self.data == 0 and size]
+        if not self.sharded or self.data == 1 or not axes or jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key):
+            return self.everywhere()
+        axis = max(axes, key=lambda axis: (array.shape[axis], axis))
+        return NamedSharding(self.mesh, PartitionSpec(*[DATA if at == axis else None for at in range(axis + 1)]))
+
+    def own_rows(self, batch_size: int) -> range:
+        """The rows of every batch that this process has to make."""
+        slices = self.rows().addressable_devices_indices_map((batch_size,)).values()
+        bounds = [index[0].indices(batch_size)[:2] for index in slices if index is not None]
+        return range(min(begin for begin, _ in bounds), max(end for _, end in bounds))
+
+    def put_rows(self, batch: Any) -> Any:
+        """The rows that this process has made, as its part of a batch of all processes."""
+        sharding = self.rows()
+        return jax.tree.map(lambda a: jax.make_array_from_process_local_data(sharding, np.asarray(a)), batch)
+
+    def put(self, tree: Any) -> Any:
+        """Arrays that every process has, where they belong."""
+        arrays, rest = eqx.partition(tree, eqx.is_array)
+        return eqx.combine(jax.device_put(arrays, self.of_state(arrays)), rest)
+
+
+def layout_of(*, data: int | None = None, sequence: int = 1, sharded: bool = False) -> Layout:
+    """A mesh of the devices that there are. By default all of them share the rows of a batch."""
+    devices = jax.devices()
+    most = len(devices)
+    if sequence < 1 or sequence > most:
+        raise FieldError("devices.sequence", sequence, f"there are {_count(most)}; take 1 to {most}")
+    if data is None:
+        if most % sequence:
+            fit = _words(_divisors(most, most))
+            raise FieldError(
+                "devices.sequence", sequence, f"it does not divide {_count(most)}; take {fit}, or give devices.data too"
+            )
+        data = most // sequence
+    if data < 1 or data * sequence > most:
+        reason = f"{data} × {sequence} devices are asked for, and there are {most}; take 1 to {most // sequence}"
+        raise FieldError("devices.data", data, reason)
+    processes = jax.process_count()
+    if processes > 1 and data * sequence != most:
+        reason = f"{data} × {sequence} of {most} devices: every device of all {processes} processes has to take part"
+        raise FieldError("devices.data", data, reason)
+    chosen = np.asarray(devices[: data * sequence]).reshape(data, sequence)
+    return Layout(Mesh(chosen, (DATA, SEQUENCE), axis_types=(AxisType.Auto,) * 2), sharded)
+
+
+def _count(devices: int) -> str:
+    return f"{devices} device" + "s" * (devices != 1)
