@@ -13,8 +13,9 @@ BELOW = {
     "nn": set(),
     "fields": set(),
     "files": set(),
+    "devices": {"fields"},
     "data": {"files"},
-    "runs": {"files"},
+    "runs": {"files", "devices"},
     "count": set(),
     "inner": {"nn"},
     "mixers": {"inner", "nn"},
@@ -22,8 +23,8 @@ BELOW = {
     "outer": {"nn"},
     "report": {"files", "runs"},
     "recipes": {"fields", "files", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
-    "training": {"fields", "files", "recipes", "outer", "nn", "data", "runs"},
-    "bench": {"files", "training", "recipes", "count", "models", "mixers", "inner", "nn", "data", "runs"},
+    "training": {"fields", "files", "devices", "recipes", "outer", "nn", "data", "runs"},
+    "bench": {"files", "devices", "training", "recipes", "count", "models", "mixers", "inner", "nn", "data", "runs"},
     "studies": {
         "fields",
         "files",
@@ -40,7 +41,20 @@ BELOW = {
         "data",
         "runs",
     },
-    "cli": {"fields", "files", "training", "bench", "studies", "recipes", "report", "outer", "mixers", "data", "runs"},
+    "cli": {
+        "fields",
+        "files",
+        "devices",
+        "training",
+        "bench",
+        "studies",
+        "recipes",
+        "report",
+        "outer",
+        "mixers",
+        "data",
+        "runs",
+    },
 }
 # Rooms inside a room, which the files around them do not know: a new kind of data changes none of what all kinds share.
 KINDS = {"data": {"pictures"}}

@@ -76,5 +76,7 @@ def _in_a_cluster() -> bool:
     slurm = int(os.environ.get("SLURM_NTASKS", "1") or 1) > 1 and "SLURM_PROCID" in os.environ
     open_mpi = int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1") or 1) > 1
     kubernetes = "KUBERNETES_SERVICE_HOST" in os.environ and "JOB_COMPLETION_INDEX" in os.environ
-    cloud_tpu = len(os.environ.get("TPU_WORKER_HOSTNAMES", "").split(",")) > 1 or "MEGASCALE_COORDINATOR_ADDRESS" in os.environ
+    cloud_tpu = (
+        len(os.environ.get("TPU_WORKER_HOSTNAMES", "").split(",")) > 1 or "MEGASCALE_COORDINATOR_ADDRESS" in os.environ
+    )
     return slurm or open_mpi or kubernetes or cloud_tpu or "JAX_COORDINATOR_ADDRESS" in os.environ

@@ -29,8 +29,13 @@ class Company(Protocol):
         """Is this the one that writes and shows?"""
         ...
 
-    def ask(self, flag: int) -> Callable[[], int]:
-        """The largest flag of all, when it is known. All processes ask as often, and in the same order."""
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        ...
+
+    def ask(self, *flags: int) -> Callable[[], tuple[int, ...]]:
+        """The largest of each flag, when they are known. All processes ask as often, and in the same order."""
         ...
 
     def tell(self, text: str) -> list[str]:
@@ -41,13 +46,34 @@ class Company(Protocol):
 class Alone:
     """One process."""
 
-    first = True
+    first, count = True, 1
 
-    def ask(self, flag: int) -> Callable[[], int]:
-        return lambda: flag
+    def ask(self, *flags: int) -> Callable[[], tuple[int, ...]]:
+        return lambda: flags
 
     def tell(self, text: str) -> list[str]:
         return [text]
+
+
+ALONE = Alone()
+
+
+def done_by_first(company: Company, action: Callable[[], str | None]) -> str:
+    """What the first process does, and says; the others wait, and fail where it fails."""
+    if company.count == 1:
+        return action() or ""
+    error, text = None, ""
+    if company.first:
+        try:
+            text = f"+{action() or ''}"
+        except Exception as raised:
+            error, text = raised, f"-{raised}"
+    said = company.tell(text)[0]
+    if error is not None:
+        raise error
+    if said.startswith("-"):
+        raise OtherFailed(said[1:])
+    return said[1:]
 
 
 class Together:
@@ -60,13 +86,12 @@ class Together:
         devices = [next(d for d in jax.devices() if d.process_index == number) for number in range(self.count)]
         mesh = Mesh(np.asarray(devices), ("process",))
         self._rows = NamedSharding(mesh, PartitionSpec("process"))
-        self._largest = jax.jit(lambda flags: flags.max(), out_shardings=NamedSharding(mesh, PartitionSpec()))
+        self._largest = jax.jit(lambda flags: flags.max(axis=0), out_shardings=NamedSharding(mesh, PartitionSpec()))
 
-    def ask(self, flag: int) -> Callable[[], int]:
+    def ask(self, *flags: int) -> Callable[[], tuple[int, ...]]:
         """A small program on the devices, in front of the next step: nobody waits for it."""
-        flags = jax.make_array_from_process_local_data(self._rows, np.asarray([flag], np.int32))
-        largest = self._largest(flags)
-        return lambda: int(largest.addressable_data(0))
+        largest = self._largest(jax.make_array_from_process_local_data(self._rows, np.asarray([flags], np.int32)))
+        return lambda: tuple(np.asarray(largest.addressable_data(0)).tolist())
 
     def tell(self, text: str) -> list[str]:
         said = np.zeros(_TEXT, np.uint8)
@@ -77,7 +102,7 @@ class Together:
 
 
 def _client() -> Any:
-    """Small texts that all processes share; part of `jax.distributed`, used by Orbax, too, but without a public name."""
+    """Small texts that all processes share: part of `jax.distributed`, though without a public name."""
     from jax._src import distributed
 
     return distributed.global_state.client
@@ -118,7 +143,7 @@ class Watch:
             try:
                 client = _client()
                 client.key_value_set(f"mttt/beat/{self._together.number}", str(beat), allow_overwrite=True)
-                found = {key: value for key, value in client.key_value_dir_get("mttt/")}
+                found = dict(client.key_value_dir_get("mttt/"))
             except Exception:
                 if now - silent > self._patience:
                     self._end(f"process 0 has not answered for {self._patience:g} seconds")

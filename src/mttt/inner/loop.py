@@ -39,9 +39,9 @@ def inner_loop(
     `start` is W₀ (`Trained`, `Frozen` or `Zeros` of a learner, `Memory` of one without weights), or the carry of an
     earlier loop, which then goes on. `mask` (n,) is False for tokens that are only padding. `key` is for random
     batchings and for learners that draw. Losses cost a forward pass for each step and one more: only if asked for.
-    Under `jax.shard_map`, `axis` names the mesh axis that the tokens of the input are split over: all parts learn one W,
-    from all tokens, and each takes its mini-batches from its own. The
-    result is differentiable to any order, in reverse mode, in everything that holds an array.
+    Under `jax.shard_map`, `axis` names the mesh axis that the tokens of the input are split over: all parts learn one
+    W, from all tokens, and each takes its mini-batches from its own. The result is differentiable to any order, in
+    reverse mode, in everything that holds an array.
     """
     check_instance("start", start, Start, "Trained(learner)")
     check_instance("task", task, Task, "Reconstruction(dim, width, key=key)")

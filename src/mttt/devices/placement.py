@@ -22,7 +22,7 @@ def _words(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-class Layout(NamedTuple):
+class Placement(NamedTuple):
     """A mesh of devices, `data` × `sequence`: rows of a batch over one axis, tokens of an input over the other.
 
     It decides no number but for rounding, with one exception: mini-batches of inner steps are drawn inside each part
@@ -55,18 +55,18 @@ class Layout(NamedTuple):
         with jax.set_mesh(self.mesh):
             yield
 
-    def check(self, batch_size: int, tokens: int) -> None:
-        """Refuse a batch or a number of tokens that does not divide."""
-        if batch_size % self.data:
-            fit = [size for size in _divisors(batch_size, self.data) if size > 1] or [1]
-            nearest = [size for size in (batch_size - batch_size % self.data,) if size] + [
-                batch_size + self.data - batch_size % self.data
-            ]
+    def check(self, batch_size: int, tokens: int, accumulated: int = 1) -> None:
+        """Refuse a batch, made of so many accumulated parts, or a number of tokens that does not divide."""
+        rows = batch_size // accumulated
+        if rows % self.data:
+            fit, unit = _divisors(rows, self.data), self.data * accumulated
+            nearest = [size for size in (batch_size // unit * unit, -(-batch_size // unit) * unit) if size]
+            parts = f" in {accumulated} accumulated parts" if accumulated > 1 else ""
             raise FieldError(
                 "devices.data",
                 self.data,
-                f"a batch of {batch_size} does not divide into {self.data} equal parts; take {_words(fit)} "
-                f"for it, or a batch_size of {_words(nearest)}",
+                f"a batch of {batch_size}{parts} does not divide over {self.data} devices; "
+                f"take {_words(fit)}, or a batch_size of {' or '.join(map(str, nearest))}",
             )
         if tokens % self.sequence:
             raise FieldError(
@@ -107,13 +107,19 @@ class Layout(NamedTuple):
         sharding = self.rows()
         return jax.tree.map(lambda a: jax.make_array_from_process_local_data(sharding, np.asarray(a)), batch)
 
+    def get(self, arrays: Any) -> Any:
+        """Arrays that are split over processes, where each process can read them."""
+        if jax.process_count() == 1:
+            return arrays
+        return jax.jit(lambda arrays: arrays, out_shardings=self.everywhere())(arrays)
+
     def put(self, tree: Any) -> Any:
         """Arrays that every process has, where they belong."""
         arrays, rest = eqx.partition(tree, eqx.is_array)
         return eqx.combine(jax.device_put(arrays, self.of_state(arrays)), rest)
 
 
-def layout_of(*, data: int | None = None, sequence: int = 1, sharded: bool = False) -> Layout:
+def placement_of(*, data: int | None = None, sequence: int = 1, sharded: bool = False) -> Placement:
     """A mesh of the devices that there are. By default all of them share the rows of a batch."""
     devices = jax.devices()
     most = len(devices)
@@ -134,7 +140,7 @@ def layout_of(*, data: int | None = None, sequence: int = 1, sharded: bool = Fal
         reason = f"{data} × {sequence} of {most} devices: every device of all {processes} processes has to take part"
         raise FieldError("devices.data", data, reason)
     chosen = np.asarray(devices[: data * sequence]).reshape(data, sequence)
-    return Layout(Mesh(chosen, (DATA, SEQUENCE), axis_types=(AxisType.Auto,) * 2), sharded)
+    return Placement(Mesh(chosen, (DATA, SEQUENCE), axis_types=(AxisType.Auto,) * 2), sharded)
 
 
 def _count(devices: int) -> str:
