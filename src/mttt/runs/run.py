@@ -15,7 +15,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from mttt.files import write_json
+from mttt.files import temporary, write_json
 from mttt.runs.checkpoints import Checkpoints, steps_in
 from mttt.runs.directory import Hold, refuse_links
 from mttt.runs.document import COUNT, LOSSES_OR_NULL, NUMBER_OR_NULL, SHARE, check, read
@@ -49,7 +49,7 @@ class Run:
         """A new run, and what its data are. The directory appears with its recipe in it, or not at all."""
         if os.path.lexists(path):
             raise RunError(f"{path} exists already")
-        beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        beside = temporary(path)
         beside.mkdir(parents=True)
         header = new_header(recipe, data)
         write_json(beside / "recipe.json", header)
