@@ -64,7 +64,7 @@ class Run:
     def open(cls, path: Path) -> "Run":
         """A run that is there."""
         refuse_links(path)
-        if not (path / "recipe.json").is_file():
+        if not (path / "recipe.json").exists():
             what = "is not a run: it has no recipe.json" if path.exists() else "does not exist"
             near = sorted(str(p.parent) for p in Path("runs").glob("*/recipe.json")) if Path("runs").is_dir() else []
             hint = f"; runs here: {', '.join(near)}" if near else ""
