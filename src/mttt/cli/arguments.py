@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mttt.fields import Difference, FieldError, encode, possible_choices
-from mttt.recipes import DEFAULT, PRESETS, Recipe, options
+from mttt.recipes import PRESETS, Recipe, options
 from mttt.recipes.options import chosen
 
 
@@ -149,13 +149,3 @@ def _replace(part: Any, names: list[str], value: Any) -> Any:
     if len(names) > 1:
         value = _replace(getattr(part, names[0]), names[1:], value)
     return dataclasses.replace(part, **{names[0]: value})
-
-
-def preset_recipe(preset: str | None) -> Recipe:
-    """The recipe of a preset, or of the default one."""
-    return PRESETS[preset or DEFAULT].recipe
-
-
-def kinds_help(recipe: Recipe) -> str:
-    """The names that fields with kinds take."""
-    return "\n".join(f"  {flag(path)} {{{','.join(here)}}}" for path, here in options(recipe).items())

@@ -29,8 +29,7 @@ class Layers:
     """Self-attention and MTTT at several input lengths: time, memory, and from which length on each costs less."""
 
     layers: tuple[str, ...] = LAYERS
-    """which layers to compare (there are also mttt-mlp-t4, naive-mttt-linear, naive-mttt-mlp and naive-mttt-mlp-t4);
-    ratios are to self-attention"""
+    """what to compare, with self-attention if named; there are also mttt-mlp-t4, naive-mttt-{linear,mlp,mlp-t4}"""
     tokens: tuple[int, ...] = bench.LENGTHS
     """numbers of tokens n of one input (width 192, 3 heads: a layer of ViT-Tiny)"""
     repeats: int = 5
@@ -99,8 +98,7 @@ class Model:
     """A whole training step of a ViT: time, memory."""
 
     shapes: tuple[str, ...] = ("raw",)
-    """patches (ViT-Small, 8 images of 224×224), pixels (ViT-Tiny, 112×112 raw pixels), raw (ViT-Tiny, 224×224 raw
-    pixels, 50176 tokens)"""
+    """patches (ViT-Small, 8 images of 224×224), pixels (ViT-Tiny, 112×112 raw pixels), raw (the same, 224×224)"""
     layers: tuple[str, ...] = ("mttt-mlp-sgd4",)
     """which layers take part"""
     repeats: int = 3
@@ -157,8 +155,7 @@ class Compile:
     """Seconds to compile, without any cache: the gradient of one small layer, and a training step of a ViT."""
 
     parts: tuple[str, ...] = ("layer", "model")
-    """layer (the gradient of one layer, 256 tokens of width 64), model (a step of ViT-Small with MTTT-MLP, for two
-    depths and two numbers of inner steps)"""
+    """layer (the gradient of one layer, 256 tokens of width 64), model (a step of ViT-Small at two depths and T)"""
     repeats: int = 3
     """rounds"""
     json: Path | None = None
