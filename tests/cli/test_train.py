@@ -85,7 +85,7 @@ def test_a_longer_run_is_the_run_that_was_long_from_the_start(place, here, monke
 def test_a_rate_that_was_planned_for_another_length_is_a_reason_not_to_go_on(place, here):
     before = {path: path.read_bytes() for path in Path("cosine").rglob("*") if path.is_file() and path.name != ".lock"}
     _, err = here("train", "--run", "cosine", "--epochs", "1", code=2)
-    assert "cosine cannot go on to epoch 1: its outer rate was planned for an end at epoch 0.5 and fell to" in err
+    assert "cosine cannot continue to epoch 1: its outer rate was planned for an end at epoch 0.5 and fell to" in err
     assert "train --from cosine --epochs 0.5" in err
     assert "train --recipe cosine/recipe.json --epochs 1" in err
     for run in ("cosine", "constant"):
@@ -103,7 +103,7 @@ def test_a_run_begins_with_the_weights_of_another_and_does_not_need_it_afterward
     with monkeypatch.context() as patch:  # before the first step
         patch.setattr("mttt.cli.train.launch", killed)
         out, _ = here(*words, code=1)
-        assert "Weights of cosine, step 11:" in out and "Drawn anew" not in out
+        assert "Weights of cosine, step 11:" in out and "Redrawn" not in out
         assert same_model(run, "cosine") and load(run).step == 0
         assert "Weights of" not in here(*words, code=1)[0], "the same command goes on with it"
     assert (origin(Run.open(run))["run"], origin(Run.open(run))["step"]) == ("cosine", 11)

@@ -99,7 +99,7 @@ class Run:
             return None
         except ValueError as error:
             raise RunError(
-                f"{path} {error}; delete it and train the run again, which makes only its last evaluation anew"
+                f"{path} {error}; delete it and train the run again, which repeats only its last evaluation"
             ) from error
 
     def finish(self, result: dict[str, Any]) -> None:
@@ -156,7 +156,7 @@ class Run:
             cure = "make room" if error.errno in _FULL else "remove the cause"
             raise NotWritten(
                 f"{self.path / name} cannot be written: {error.strerror or error}. {kept}; {cure}, and the same "
-                "command goes on from there"
+                "command continues from there"
             ) from error
         self._confirm()
 
