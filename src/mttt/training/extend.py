@@ -62,5 +62,6 @@ def _check_rates(run: Run, before: Prepared, after: Prepared, done: int) -> None
         short, long = (f"{each.recipe.epochs:g}" for each in (before, after))
         raise CannotExtend(
             f"{run.path} cannot continue to epoch {long}: its outer rate was planned for an end at epoch {short} and "
-            f"fell to {was[last]:.2g} at step {last + 1}; with an end at epoch {long} it would be {would[last]:.2g} there"
+            f"fell to {was[last]:.2g} at step {last + 1}; with an end at epoch {long} it would be {would[last]:.2g} "
+            "there"
         )
