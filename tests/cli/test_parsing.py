@@ -20,6 +20,8 @@ CASES = {
     "train --model.mixer.batching.steps -2": "--model.mixer.batching.steps -2: must be",
     "train --epochs many": "--epochs many: expected a number",
     "train --model.dim": "--model.dim needs a value",
+    "train --model.heads 5": "--model.heads 5: does not divide the width 64; try 2, 4, 8",
+    "train --model.dim 51": "--model.dim 51: is not a multiple of the 2 heads; try 50 or 52",
     "train --seed": "--seed needs a value",
     "train --seed x": "--seed x: expected a whole number",
     "train --seed 1.5": "--seed 1.5: expected a whole number",

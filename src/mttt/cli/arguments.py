@@ -15,6 +15,7 @@ from typing import Any
 from mttt.fields import Difference, FieldError, encode, possible_choices
 from mttt.recipes import PRESETS, Recipe, options
 from mttt.recipes.options import chosen
+from mttt.training.need import NotEnoughMemory
 
 
 class UsageError(Exception):
@@ -43,6 +44,8 @@ def refusing(flags: Mapping[str, str] | None = None) -> Iterator[None]:
         name = (flags or {}).get(error.path, flag(error.path))
         came = " is missing" if error.missing else f" {error.value}"
         raise UsageError(f"{name}{came}: {error.reason}") from error
+    except NotEnoughMemory as error:
+        raise UsageError(error.sentence(lambda path, value: f"{flag(path)} {value}")) from error
     except ValueError as error:
         raise UsageError(str(error)) from error
 
