@@ -21,7 +21,7 @@ BATCHING = "--model.mixer.batching"
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cli")
     out, _ = mttt("train", *TINY, "--epochs", "1", "--run", "my run", cwd=folder)
-    assert "The run is in my run/" in out
+    assert "In my run/:" in out
     assert "evaluate 'my run' --steps 0" in out
     return folder / "my run"
 

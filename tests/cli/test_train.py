@@ -125,8 +125,24 @@ def test_weights_that_do_not_fit_are_listed(place, here):
 
 def test_only_what_a_model_can_do_is_offered(place, here):
     out, _ = here("train", "--run", "constant")
-    assert "inner loops" not in out and "--steps" not in out
+    assert "inner losses" not in out and "--steps" not in out
     result = json.loads(Path("constant/result.json").read_text()) | {"inner_losses": [[1.0, 0.5]]}
     Path("constant/result.json").write_text(json.dumps(result))
     out, _ = here("train", "--run", "constant")
-    assert "accuracy, and what the inner loops do" in out and "--steps 0" in out
+    assert "accuracy and inner losses" in out and "--steps 0" in out
+
+
+@pytest.mark.parametrize(
+    "name", ["digits", "digits-self-attention-seed1", "folder-linear-attention-epochs10-pictures-seed3"]
+)
+def test_what_next_fits_80_columns(name, tmp_path, here, monkeypatch):
+    monkeypatch.setattr(train, "program", lambda: "mttt")
+    monkeypatch.setattr(train, "complete_figures", lambda run: run.figures.mkdir())
+    recipe = train.parse([*WORDS, "--epochs", "0.5"])[1].recipe
+    (tmp_path / "runs").mkdir()
+    run = Run.create(tmp_path / "runs" / name, encode(recipe), describe(recipe.data.load()))
+    result = {"step": 11, "accuracy": 0.5, "loss": 1.0, "inner_losses": [[1.0, 0.5]], "examples": 1, "skipped": 0}
+    run.finish(result)
+    out, _ = here("train", "--run", f"runs/{name}", cwd=tmp_path)
+    assert f"mttt evaluate runs/{name} --steps 0" in out and "without learning at test time" in out
+    assert max(map(len, out.splitlines()[1:])) <= 80

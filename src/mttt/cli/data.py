@@ -40,7 +40,7 @@ _CLASSES, _LINES = 20, 20  # more than this are not printed; --json has them all
 
 @dataclass(frozen=True)
 class Inspect:
-    """Look at a data set: what it is, classes, counts, sizes, problems; and draw a sheet with some of its pictures."""
+    """Look at a data set: classes, counts, sizes, problems, and a sheet of pictures."""
 
     path: tyro.conf.Positional[Path]
     """folder, file or archive; or digits, or fashion-mnist where Debian's package is installed"""

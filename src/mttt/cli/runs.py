@@ -23,7 +23,7 @@ from mttt.runs import Run, RunError, find_runs, origin, summary
 
 @dataclass(frozen=True)
 class Arguments:
-    """List the runs in a directory: what differs from the nearest preset, how far they are, and their accuracy."""
+    """List runs: what differs from the nearest preset, progress, accuracy."""
 
     directory: tyro.conf.Positional[Path] = Path("runs")
     """where to look, in its folders, too"""

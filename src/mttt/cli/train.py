@@ -112,6 +112,7 @@ def parse(words: list[str]) -> tuple[str | None, Arguments]:
     return preset, arguments
 
 
+_COLUMNS = 80
 _STARTS = ("--recipe", "--from", "--run")
 
 
@@ -149,7 +150,7 @@ def main(words: list[str], console: Console) -> int:
         if opened.longer:
             opened = make_longer(opened, console)
         run, prepared = opened.run, opened.prepared
-        say(console, f"Run: {path}  (stop with Ctrl-C; the same command continues)")
+        say(console, f"Run: {path}\nCtrl-C stops and saves; the same command continues.")
         say(console, _what_is_there(data))
         workers = default_workers(data) if arguments.workers is None else arguments.workers
         try:
@@ -201,12 +202,12 @@ def _what_is_there(data: DataSet) -> str:
 
 def _next_steps(run: Run, console: Console) -> None:
     figures = ", figures/" if run.figures.exists() else ""
-    say(console, f"The run is in {run.path}/: recipe.json, metrics.jsonl, checkpoints/, result.json{figures}")
+    say(console, f"In {run.path}/:\n  recipe.json, metrics.jsonl, checkpoints/, result.json{figures}")
     learns = run.result is not None and run.result["inner_losses"] is not None
     start, path = program(), quoted(run.path)
     lines = [
-        (f"{start} evaluate {path}", "accuracy, and what the inner loops do" if learns else "accuracy"),
-        (f"{start} evaluate {path} --steps 0", "the same model without learning at test time"),
+        (f"{start} evaluate {path}", "accuracy and inner losses" if learns else "accuracy"),
+        (f"{start} evaluate {path} --steps 0", "without learning at test time"),
         (f"{start} predict {path} IMAGE", "classify a picture of yours"),
         (f"{start} runs", "all runs, and what differs"),
         (f"{start} train --help", "all that can be changed"),
@@ -214,4 +215,6 @@ def _next_steps(run: Run, console: Console) -> None:
     if not learns:
         del lines[1]
     width = max(len(command) for command, _ in lines)
-    say(console, "What next:\n" + "\n".join(f"  {command:{width}}  {about}" for command, about in lines))
+    fits = all(width + len(about) + 4 <= _COLUMNS for _, about in lines)
+    texts = [f"  {command:{width}}  {about}" if fits else f"  {about}:\n    {command}" for command, about in lines]
+    say(console, "\n".join(["What next:", *texts]))
