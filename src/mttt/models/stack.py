@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from mttt.mixers import Mixer
 from mttt.mixers.trial import check_maker
 from mttt.models.block import Block
-from mttt.nn.check import check_tokens, check_whole
+from mttt.nn.check import check_key, check_tokens, check_whole
 
 
 @runtime_checkable
@@ -37,6 +37,7 @@ class Stack(eqx.Module):
     remat: bool = eqx.field(static=True)
 
     def __init__(self, dim: int, depth: int, heads: int, *, mixer: MakeMixer, remat: bool = False, key: PRNGKeyArray):
+        check_key(key)
         check_whole(dim=dim, heads=heads)
         check_whole(most=10_000, depth=depth)
         check_maker("mixer", mixer, "dim, heads, *, key", each="block")
