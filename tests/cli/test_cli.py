@@ -21,7 +21,7 @@ BATCHING = "--model.mixer.batching"
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cli")
     out, _ = mttt("train", *TINY, "--epochs", "1", "--run", "my run", cwd=folder)
-    assert "The run is in my run/" in out
+    assert "In my run/:" in out
     assert "evaluate 'my run' --steps 0" in out
     return folder / "my run"
 
@@ -83,7 +83,7 @@ def test_predict_prints_the_top_classes(run, tmp_path, here):
         (["train", "--epochs", "many"], "many"),
         (["train", "--no-such-field", "1"], "unknown option --no-such-field"),
         (["train", "--model.patch", "3"], "patch=3 does not divide an image of 8×8; try 1, 2, 4, 8"),
-        (["train", "--model.heads", "7"], "heads=7 does not divide"),
+        (["train", "--model.heads", "7"], "--model.heads 7: does not divide"),
         (["train", "--model.mixer.batching.steps", "-2"], "--model.mixer.batching.steps -2: must"),
         (["train", "--model.patch", "4", *f"{BATCHING} mini {BATCHING}.steps 9".split()], "at most 4"),
         (["train", "--model.mixer.start", "zeros"], "--model.mixer.start zeros: an MLP whose"),

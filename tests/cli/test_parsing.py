@@ -1,6 +1,12 @@
 """What is typed wrongly gets one sentence that names the flag."""
 
+import ast
+from itertools import pairwise
+from pathlib import Path
+
 import pytest
+
+import mttt
 
 CASES = {
     "train --model.mixr self-attention": "unknown option --model.mixr; did you mean --model.mixer?",
@@ -12,8 +18,26 @@ CASES = {
     "train --data.holdout 1.5": "--data.holdout 1.5: must be at least 0",
     "train --model.mixer.learner.factor 0": "--model.mixer.learner.factor 0: must be",
     "train --model.mixer.batching.steps -2": "--model.mixer.batching.steps -2: must be",
-    "train --epochs many": "--epochs: could not convert string to float: 'many'",
-    "train --model.dim": "Missing value for argument '--model.dim'",
+    "train --epochs many": "--epochs many: expected a number",
+    "train --model.dim": "--model.dim needs a value",
+    "train --model.heads 5": "--model.heads 5: does not divide the width 64; try 2, 4, 8",
+    "train --model.dim 51": "--model.dim 51: is not a multiple of the 2 heads; try 50 or 52",
+    "train --seed": "--seed needs a value",
+    "train --seed x": "--seed x: expected a whole number",
+    "train --seed 1.5": "--seed 1.5: expected a whole number",
+    "train --seed=": "--seed without a value: expected a whole number",
+    "train --dtype float8": "--dtype float8: expected float32 or bfloat16",
+    "train --model.dim x": "--model.dim x: expected a whole number",
+    "data inspect digits --check x": "--check x: expected a whole number or all",
+    "evaluate": "mttt evaluate needs PATH: directory of the run",
+    "bench layers --tokens x": "--tokens x: expected whole numbers",
+    "evaluate run --json out.json": "out.json: --json prints JSON and takes no file; to save it",
+    "evaluate run --json .": ".: --json prints JSON and takes no file; to save it",
+    "predict run a.png --json out.json": "out.json: --json prints JSON and takes no file; to save it",
+    "runs . --json out.json": "out.json: --json prints JSON and takes no file; to save it",
+    "runs --json out.json": "out.json does not exist. --json prints JSON and takes no file; to save it",
+    "predict run a.png --invert yes": "--invert takes no value, and 'yes' came after it",
+    "runs nowhere": "nowhere does not exist",
     "train --workers 1000000": "--workers 1000000: must be 0 to ",
     "train --workers -1": "--workers -1: must be 0 to ",
     "study table1 --workers 1000000": "--workers 1000000: must be 0 to ",
@@ -32,6 +56,17 @@ def test_a_mistake_gets_one_sentence(words, reason, here, tmp_path):
 
 def test_help_fits_the_terminal(here, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    lines = here("train", "--help")[0].split("Fields that choose")[0].splitlines()
+    lines = here("train", "--help")[0].splitlines()
     assert max(map(len, lines)) <= 80
     assert any(line.startswith("  imagenet-patches  the paper's") for line in lines)
+    assert "  --model.mixer.start {trained, frozen, zeros, memory}" in lines
+
+
+def test_help_of_an_option_is_written_in_one_line():
+    """tyro keeps the line breaks of the source, and a terminal has others."""
+    source = Path(mttt.__file__).parent
+    for file in [*source.glob("cli/*.py"), *source.glob("recipes/*.py")]:
+        classes = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ClassDef)]
+        for field, text in [pair for node in classes for pair in pairwise(node.body)]:
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+                assert "\n" not in str(text.value.value), f"{file.name}: {ast.unparse(field)}"

@@ -1,5 +1,7 @@
 """What is left is told from the steps of this process that did not compile."""
 
+import re
+
 import pytest
 from rich.console import Console
 
@@ -47,4 +49,22 @@ def test_the_terminal_and_the_file_say_the_same(terminal, clock, capsys):
         if terminal:
             observer.progress.refresh()
     out = capsys.readouterr().out
-    assert "ETA 0:01:30" in out and "examples/s" not in out
+    assert "ETA 0:01:30" in out and "/s" not in out
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_lines_fit_80_columns(terminal, clock, capsys):
+    """Of a long training of a small model."""
+    with progress(Console(force_terminal=terminal, width=80), 46875, "validation") as observer:
+        for step in (40000, 40001, 41000):
+            clock.now += 1000
+            observer.at(step)
+        place = {"step": 46875, "epoch": 30.0, "loss": 2.3026, "accuracy": 1.0}
+        for kind, speed in (("train", 999), ("evaluation", 12345)):
+            observer.record({"kind": kind, **place, "examples_per_second": speed})
+        if terminal:
+            observer.progress.refresh()
+    out = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", capsys.readouterr().out).replace("\r", "\n")
+    assert max(map(len, out.splitlines())) <= 80
+    assert "loss 2.3026  accuracy 100.0%  999/s" in out and "ETA 1:38:01" in out
+    assert "validation  loss 2.3026  accuracy 100.0%  12345/s" in out

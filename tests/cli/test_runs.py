@@ -1,6 +1,7 @@
 """mttt runs: a table of what is there, whatever state it is in."""
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -65,6 +66,14 @@ def test_the_table_fits_80_columns_and_shows_who_is_training(place, here, monkey
     assert "30 done" in lines["digits"] and "96.7%" in lines["digits"]
     assert "12 of 30" in lines["study/row/seed-1"] and lines["study/row/seed-1"].split()[-1] == "now"
     assert "0 of 30" in lines["tuned"] and "now" not in lines["tuned"]
+
+
+def test_a_run_that_cannot_be_read_says_only_why(place, here):
+    """Other runs are in the table already."""
+    (place / "runs" / "pipe").mkdir()
+    os.mkfifo(place / "runs" / "pipe" / "recipe.json")
+    out, _ = here("runs", cwd=place)
+    assert "is a named pipe, not a regular file" in out and "runs here" not in out
 
 
 def test_where_there_is_nothing_it_says_how_to_make_a_run(tmp_path, here):

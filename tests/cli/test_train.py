@@ -86,7 +86,7 @@ def test_a_longer_run_is_the_run_that_was_long_from_the_start(place, here, monke
 def test_a_rate_that_was_planned_for_another_length_is_a_reason_not_to_go_on(place, here):
     before = {path: path.read_bytes() for path in Path("cosine").rglob("*") if path.is_file() and path.name != ".lock"}
     _, err = here("train", "--run", "cosine", "--epochs", "1", code=2)
-    assert "cosine cannot go on to epoch 1: its outer rate was planned for an end at epoch 0.5 and fell to" in err
+    assert "cosine cannot continue to epoch 1: its outer rate was planned for an end at epoch 0.5 and fell to" in err
     assert "train --from cosine --epochs 0.5" in err
     assert "train --recipe cosine/recipe.json --epochs 1" in err
     for run in ("cosine", "constant"):
@@ -104,7 +104,7 @@ def test_a_run_begins_with_the_weights_of_another_and_does_not_need_it_afterward
     with monkeypatch.context() as patch:  # before the first step
         patch.setattr("mttt.cli.train.launch", killed)
         out, _ = here(*words, code=1)
-        assert "Weights of cosine, step 11:" in out and "Drawn anew" not in out
+        assert "Weights of cosine, step 11:" in out and "Redrawn" not in out
         assert same_model(run, "cosine") and load(run).step == 0
         assert "Weights of" not in here(*words, code=1)[0], "the same command goes on with it"
     assert (origin(Run.open(run))["run"], origin(Run.open(run))["step"]) == ("cosine", 11)
@@ -126,8 +126,24 @@ def test_weights_that_do_not_fit_are_listed(place, here):
 
 def test_only_what_a_model_can_do_is_offered(place, here):
     out, _ = here("train", "--run", "constant")
-    assert "inner loops" not in out and "--steps" not in out
+    assert "inner losses" not in out and "--steps" not in out
     result = json.loads(Path("constant/result.json").read_text()) | {"inner_losses": [[1.0, 0.5]]}
     Path("constant/result.json").write_text(json.dumps(result))
     out, _ = here("train", "--run", "constant")
-    assert "accuracy, and what the inner loops do" in out and "--steps 0" in out
+    assert "accuracy and inner losses" in out and "--steps 0" in out
+
+
+@pytest.mark.parametrize(
+    "name", ["digits", "digits-self-attention-seed1", "folder-linear-attention-epochs10-pictures-seed3"]
+)
+def test_what_next_fits_80_columns(name, tmp_path, here, monkeypatch):
+    monkeypatch.setattr(train, "program", lambda: "mttt")
+    monkeypatch.setattr(train, "complete_figures", lambda run: run.figures.mkdir())
+    recipe = train.parse([*WORDS, "--epochs", "0.5"])[1].recipe
+    (tmp_path / "runs").mkdir()
+    run = Run.create(tmp_path / "runs" / name, encode(recipe), describe(recipe.data.load()))
+    result = {"step": 11, "accuracy": 0.5, "loss": 1.0, "inner_losses": [[1.0, 0.5]], "examples": 1, "skipped": 0}
+    run.finish(result)
+    out, _ = here("train", "--run", f"runs/{name}", cwd=tmp_path)
+    assert f"mttt evaluate runs/{name} --steps 0" in out and "without learning at test time" in out
+    assert max(map(len, out.splitlines()[1:])) <= 80

@@ -1,10 +1,11 @@
 import json
 import os
+import stat
 import threading
 
 import pytest
 
-from mttt.files import NotRegular, TooLarge, contents, regular, whole, write_json, write_text
+from mttt.files import NotRegular, TooLarge, contents, regular, temporary, whole, write_json, write_text
 
 
 def test_a_file_is_whole_or_not_there(tmp_path):
@@ -66,17 +67,32 @@ def test_a_pipe_gets_the_text(tmp_path):
 
 def test_a_pipe_without_a_reader_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="No such device"):
+    with pytest.raises(OSError, match="a pipe that nobody reads"):
         write_text(tmp_path / "pipe", "x")
 
 
 def test_a_link_in_the_place_of_the_temporary_file_is_not_followed(tmp_path):
     other = tmp_path / "other"
     other.write_text("mine")
-    (tmp_path / f".a.{os.getpid()}.tmp").symlink_to(other)
+    temporary(tmp_path / "a").symlink_to(other)
     write_text(tmp_path / "a", "new")
     assert other.read_text() == "mine"
     assert (tmp_path / "a").read_text() == "new"
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o666])
+def test_a_replaced_file_keeps_its_permissions(tmp_path, mode):
+    path = tmp_path / "a"
+    path.write_text("old")
+    path.chmod(mode)
+    write_text(path, "new")
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", mode)
+
+
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
+    path = tmp_path / ("a" * 255)
+    write_text(path, "new")
+    assert os.listdir(tmp_path) == [path.name]
 
 
 @pytest.mark.parametrize("what", ["pipe", "directory", "device"])

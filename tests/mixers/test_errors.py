@@ -53,6 +53,13 @@ class Narrow(eqx.Module):
         return inputs[:, 1:]
 
 
+class Mean(Narrow):
+    """Answers all tokens at once."""
+
+    def __call__(self, inputs, *, key=None):
+        return inputs.mean(axis=0, keepdims=True)
+
+
 class NoKey(Narrow):
     """Takes no key."""
 
@@ -91,8 +98,16 @@ class OneNumber(mttt.TokenwiseTask):
             "learner is an instance of LinearLearner; expected a class or a function",
         ),
         ({"task": mttt.Reconstruction(DIM, 6, key=KEY)}, "task is an instance of Reconstruction; expected a class"),
-        ({"learner": Narrow}, r"the learner Narrow maps \(3, 6\) to \(3, 5\); expected floats of shape \(3, 6\)"),
-        ({"learner": NoKey}, r"the learner NoKey was called as learner\(inputs, key=None\).*and failed.*key"),
+        ({"learner": Narrow}, r"the learner Narrow maps \(n, 6\) to \(n, 5\); expected floats of shape \(n, 6\)"),
+        ({"learner": Mean}, r"the learner Mean maps \(n, 6\) to \(1, 6\); expected floats of shape \(n, 6\)"),
+        (
+            {"optimizer": mttt.OptaxOptimizer(optax.sgd, learning_rate=jnp.ones(4))},
+            r"learning_rate of shape \(4,\): OptaxOptimizer takes one number .* GradientDescent\(rates\)",
+        ),
+        (
+            {"learner": NoKey},
+            r"NoKey was called as learner\(inputs, key=None\) on tokens of shape \(n, 6\).*failed.*key",
+        ),
         ({"start": lambda learner: learner}, "the maker given as start made a MLPLearner; expected a Start"),
         ({"start": mttt.Memory}, "start=Memory is for learners without weights; MLPLearner has some"),
         ({"learner": partial(mttt.LinearLearner, key=KEY), "heads": 5}, "heads=5 does not divide dim=12"),
@@ -106,6 +121,23 @@ def test_what_cannot_become_a_layer_is_refused_when_it_is_built(options, reason)
     given = {"heads": HEADS, "learner": mttt.MLPLearner} | options
     with pytest.raises((TypeError, ValueError), match=reason):
         mttt.TTT(DIM, **given, key=KEY)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(lambda key, name=name: maker(name)(DIM, HEADS, key=key) for name in MIXERS),
+        lambda key: mttt.ViT((8, 8, 1), 3, size=mttt.Size(8, 1, 2), patch=4, mixer=mttt.SelfAttention, key=key),
+        lambda key: mttt.Stack(8, 1, 2, mixer=mttt.SelfAttention, key=key),
+    ],
+)
+@pytest.mark.parametrize(
+    ("key", "came"),
+    [(0, "key=0"), (None, "key=None"), (jnp.arange(2), "key of shape"), (jax.random.split(KEY), "key of shape")],
+)
+def test_a_key_is_a_random_key(make, key, came):
+    with pytest.raises(TypeError, match=f"{came}.*: expected .*random key, for example jax.random.key"):
+        make(key)
 
 
 def test_a_loss_that_is_one_number_is_refused():

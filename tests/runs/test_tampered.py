@@ -48,6 +48,16 @@ def test_a_file_that_is_no_json_object_is_named(name, text, trained, tmp_path):
         _ = Run.open(run.path).result
 
 
+@pytest.mark.parametrize("name", ["recipe.json", "result.json"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_named(make, name, trained, tmp_path):
+    run = trained.copy(tmp_path / "run")
+    (run.path / name).unlink()
+    make(run.path / name)
+    with pytest.raises(RunError, match=f"{name} is a .*, not a regular file; (bring|delete)"):
+        _ = Run.open(run.path).result
+
+
 def test_a_huge_file_is_not_read(trained, tmp_path):
     run = trained.copy(tmp_path / "run")
     for name in ("recipe.json", "metrics.jsonl", "result.json"):

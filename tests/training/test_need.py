@@ -31,11 +31,8 @@ def prepared(recipe, side=8, channels=1):
 
 def least(recipe, monkeypatch, limit=1):
     """The memory that is found to be needed, where there is next to none."""
-    seen = []
     monkeypatch.setattr(need, "memory_limit", lambda: limit)
-    monkeypatch.setattr(Need, "check", lambda self: seen.append(self.bytes))
-    prepared(recipe).check()
-    return max(seen)
+    return max(one.bytes for one in prepared(recipe).needs(recipe.batch_size // recipe.outer.parts))
 
 
 @pytest.mark.parametrize(
@@ -73,6 +70,21 @@ def test_what_is_too_large_is_refused_with_both_figures(changes, side, part, mon
     with pytest.raises(NotEnoughMemory, match=r"at least [\d.]+ \wiB of memory .* there are 1 GiB") as refused:
         prepared(recipe, side).check()
     assert re.search(rf"{part} [\d.]+ \wiB", str(refused.value))
+    assert "parameters" in str(refused.value)
+
+
+def test_a_batch_that_fits_in_parts_is_told_so(monkeypatch):
+    """The paper's batch of 1024 on a machine of 16 GiB."""
+    recipe = PRESETS["imagenet-patches"].recipe
+    monkeypatch.setattr(need, "memory_limit", lambda: 2**34)
+    with pytest.raises(NotEnoughMemory, match=r"16 GiB; with outer.accumulate=\d+ it takes at least") as refused:
+        prepared(recipe, 224, 3).check()
+    parts = refused.value.cure["outer.accumulate"]
+    assert refused.value.sentence(lambda path, value: f"--{path} {value}").count(f"--outer.accumulate {parts} ") == 1
+    prepared(replace(recipe, outer=ExactRecipe(parts)), 224, 3).check()
+    monkeypatch.setattr(need, "memory_limit", lambda: 2**28)
+    with pytest.raises(NotEnoughMemory, match="smaller dim or depth"):
+        prepared(recipe, 224, 3).check()
 
 
 def test_an_evaluation_is_checked_too(monkeypatch):

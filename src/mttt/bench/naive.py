@@ -1,4 +1,4 @@
-"""MTTT as one would write it first: the yardstick of the fast layer, and a second oracle for it.
+"""MTTT written plainly: what the fast layer is compared with, for speed and for equal results.
 
 The reconstruction is made, d wide, for every token and head; the inner gradient is `jax.grad` of its loss; the steps
 are unrolled; heads are `vmap`; nothing is recomputed on purpose.

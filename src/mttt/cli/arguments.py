@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from mttt.fields import Difference, FieldError, encode, possible_choices
-from mttt.recipes import DEFAULT, PRESETS, Recipe, options
+from mttt.recipes import PRESETS, Recipe, options
 from mttt.recipes.options import chosen
+from mttt.training.need import NotEnoughMemory
 
 
 class UsageError(Exception):
@@ -43,6 +44,8 @@ def refusing(flags: Mapping[str, str] | None = None) -> Iterator[None]:
         name = (flags or {}).get(error.path, flag(error.path))
         came = " is missing" if error.missing else f" {error.value}"
         raise UsageError(f"{name}{came}: {error.reason}") from error
+    except NotEnoughMemory as error:
+        raise UsageError(error.sentence(lambda path, value: f"{flag(path)} {value}")) from error
     except ValueError as error:
         raise UsageError(str(error)) from error
 
@@ -149,13 +152,3 @@ def _replace(part: Any, names: list[str], value: Any) -> Any:
     if len(names) > 1:
         value = _replace(getattr(part, names[0]), names[1:], value)
     return dataclasses.replace(part, **{names[0]: value})
-
-
-def preset_recipe(preset: str | None) -> Recipe:
-    """The recipe of a preset, or of the default one."""
-    return PRESETS[preset or DEFAULT].recipe
-
-
-def kinds_help(recipe: Recipe) -> str:
-    """The names that fields with kinds take."""
-    return "\n".join(f"  {flag(path)} {{{','.join(here)}}}" for path, here in options(recipe).items())

@@ -17,7 +17,7 @@ from mttt.fields import FieldError
 from mttt.files import write_json
 from mttt.recipes.check import positive
 
-ABOUT = "Measure speed, memory and FLOPs. What is compared runs in turn, so that ratios hold on a busy machine, too."
+ABOUT = "Measure speed, memory and FLOPs. What is compared runs in turn."
 BATCH = 32  # of bench data
 LAYERS = ("self-attention", "linear-attention", "mttt-linear", "mttt-mlp", "mttt-mlp-sgd4")
 STANDARD = tuple(name for name in bench.LAYERS if name != "self-attention")
@@ -26,11 +26,10 @@ MOST_TOKENS = 2**20  # more would take hours
 
 @dataclass(frozen=True)
 class Layers:
-    """Self-attention and MTTT at several input lengths: time, memory, and from which length on each costs less."""
+    """Self-attention and MTTT at several n: time, memory, and where each costs less."""
 
     layers: tuple[str, ...] = LAYERS
-    """which layers to compare (there are also mttt-mlp-t4, naive-mttt-linear, naive-mttt-mlp and naive-mttt-mlp-t4);
-    ratios are to self-attention"""
+    """what to compare, with self-attention if named; there are also mttt-mlp-t4, naive-mttt-{linear,mlp,mlp-t4}"""
     tokens: tuple[int, ...] = bench.LENGTHS
     """numbers of tokens n of one input (width 192, 3 heads: a layer of ViT-Tiny)"""
     repeats: int = 5
@@ -66,7 +65,7 @@ class Layers:
 
 @dataclass(frozen=True)
 class Paper:
-    """MTTT against linear attention and a naive implementation, at the paper's two shapes: time, FLOPs, memory."""
+    """MTTT, linear attention and naive MTTT at the paper's shapes: time, FLOPs, memory"""
 
     shapes: tuple[str, ...] = tuple(bench.SHAPES)
     """patches (8×196×384, 6 heads), pixels (1×12544×192, 3 heads)"""
@@ -99,8 +98,7 @@ class Model:
     """A whole training step of a ViT: time, memory."""
 
     shapes: tuple[str, ...] = ("raw",)
-    """patches (ViT-Small, 8 images of 224×224), pixels (ViT-Tiny, 112×112 raw pixels), raw (ViT-Tiny, 224×224 raw
-    pixels, 50176 tokens)"""
+    """patches (ViT-Small, 8 images of 224×224), pixels (ViT-Tiny, 112×112 raw pixels), raw (the same, 224×224)"""
     layers: tuple[str, ...] = ("mttt-mlp-sgd4",)
     """which layers take part"""
     repeats: int = 3
@@ -154,11 +152,10 @@ class Data:
 
 @dataclass(frozen=True)
 class Compile:
-    """Seconds to compile, without any cache: the gradient of one small layer, and a training step of a ViT."""
+    """Seconds to compile, without any cache: one small layer, a step of a ViT."""
 
     parts: tuple[str, ...] = ("layer", "model")
-    """layer (the gradient of one layer, 256 tokens of width 64), model (a step of ViT-Small with MTTT-MLP, for two
-    depths and two numbers of inner steps)"""
+    """layer (the gradient of one layer, 256 tokens of width 64), model (a step of ViT-Small at two depths and T)"""
     repeats: int = 3
     """rounds"""
     json: Path | None = None

@@ -40,7 +40,7 @@ _CLASSES, _LINES = 20, 20  # more than this are not printed; --json has them all
 
 @dataclass(frozen=True)
 class Inspect:
-    """Look at a data set: what it is, classes, counts, sizes, problems; and draw a sheet with some of its pictures."""
+    """Look at a data set: classes, counts, sizes, problems, and a sheet of pictures."""
 
     path: tyro.conf.Positional[Path]
     """folder, file or archive; or digits, or fashion-mnist where Debian's package is installed"""
@@ -53,7 +53,7 @@ class Inspect:
 
 
 def main(words: list[str], console: Console) -> int:
-    """Run the command; the exit code."""
+    """Run the command; the exit code: 1 if nothing could be trained on these data."""
     kinds = {"inspect": (Inspect, Inspect.__doc__ or "")}
     _, arguments = take_subcommand("data", "Look at data before training on them.", kinds, words)
     return _inspect(arguments, console)
@@ -71,7 +71,7 @@ def _inspect(arguments: Inspect, console: Console) -> int:
     if arguments.json is not None:
         write_json(arguments.json, seen.json())
         say(console, one_line(f"Report: {arguments.json}"))
-    return 0
+    return 1 if seen.problems else 0
 
 
 def _check(arguments: Inspect) -> None:

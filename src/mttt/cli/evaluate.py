@@ -28,7 +28,7 @@ MOST_IN_JSON = 4096  # classes; the matrix of more would not fit the memory of w
 
 @dataclass(frozen=True)
 class Arguments:
-    """Evaluate a trained model, with as many inner steps as you like. The model does not change."""
+    """Evaluate a trained model, with any number of inner steps. It does not change."""
 
     run: tyro.conf.Positional[Path]
     """directory of the run"""

@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 from mttt.version import __version__
 
 COMMANDS = {
-    "train": "train a model, or go on with a run",
+    "train": "train a model, or continue a run",
     "runs": "list runs: what differs, how far they are, accuracy",
-    "evaluate": "accuracy and inner losses of a trained model, for any number of inner steps",
+    "evaluate": "accuracy and inner losses of a trained model, for any T",
     "predict": "classify pictures with a trained model",
     "presets": "list the presets",
     "data": "look at a data set before training on it",

@@ -77,7 +77,7 @@ def open_or_create(
     run = create_from(path, prepared, data, begun, loaded, source)
     say(console, f"Weights of {source}, step {loaded.step}: {count(len(begun.taken), 'array')} taken")
     if begun.drawn:
-        say(console, f"Drawn anew: {', '.join(name.removeprefix('.') for name in begun.drawn)}")
+        say(console, f"Redrawn: {', '.join(name.removeprefix('.') for name in begun.drawn)}")
     return Opened(run, prepared, False)
 
 
@@ -91,14 +91,14 @@ def _open(path: Path, recipe: Recipe, data: DataSet, console: Console, *, source
         raise UsageError(
             f"{path} is a run of another recipe, and is not overwritten:\n  "
             + "\n  ".join(map(flagged, changed))
-            + f"\nTrain this recipe elsewhere with --run DIR, or go on with that run: mttt train --run {quoted(path)}"
+            + f"\nTrain this recipe elsewhere with --run DIR, or continue that run: mttt train --run {quoted(path)}"
         )
     _check_origin(run, source, anew)
     with refusing():
         check_data(run, data)
         prepared = prepare(recipe, data)
     if other := differences(run.versions, versions()):
-        say(console, "This run began with other versions; it may not go on exactly as it would have:")
+        say(console, "This run began with other versions; it may not continue exactly as it would have:")
         say(console, "  " + "\n  ".join(map(str, other)))
     return Opened(run, prepared, longer)
 
@@ -114,7 +114,7 @@ def _check_origin(run: Run, source: Path | None, anew: bool) -> None:
         wanted = "drawn weights" if source is None else f"those of {source}"
         raise UsageError(
             f"{run.path} is there, and began with the weights of {began['run']}, not with {wanted}. Take --run DIR, or "
-            f"go on with it: mttt train --run {quoted(run.path)}"
+            f"continue it: mttt train --run {quoted(run.path)}"
         )
 
 
@@ -139,9 +139,9 @@ def make_longer(opened: Opened, console: Console) -> Opened:
         prepared, kept = extend(run, prepared.recipe, prepared)
     except CannotExtend as error:
         more = wanted - before
-        ways = [f"train it anew: {program()} train --recipe {quoted(run.path / 'recipe.json')} --epochs {wanted:g}"]
+        ways = [f"train it again: {program()} train --recipe {quoted(run.path / 'recipe.json')} --epochs {wanted:g}"]
         if more > 0:
-            ways.insert(0, f"go on from its weights: {program()} train --from {quoted(run.path)} --epochs {more:g}")
+            ways.insert(0, f"continue from its weights: {program()} train --from {quoted(run.path)} --epochs {more:g}")
         raise UsageError("\n  ".join([f"{error}. Instead:", *ways])) from error
     where = "" if kept is None else f"; its result so far is in {kept.name}"
     say(console, f"{run.path} is now trained to epoch {wanted:g} instead of {before:g}{where}")

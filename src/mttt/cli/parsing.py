@@ -3,7 +3,7 @@
 import difflib
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from typing import Any
 
@@ -27,7 +27,7 @@ def parsed(structure: Any, words: Sequence[str], *, known: Sequence[str] = (), *
             raise
         text = _sentence(said.getvalue())
         if (given := re.match(r"Unrecognized[^:]*: ?([^\s,]+)", text)) is not None:
-            raise _unknown(given[1].partition("=")[0], known) from None
+            raise _unknown(given[1].partition("=")[0], words, known) from None
         raise _refused(stopped, text) from None
 
 
@@ -41,7 +41,7 @@ def _sentence(box: str) -> str:
         elif line:
             parts[-1].append(line)
     filled = [" ".join(part) for part in parts if part] + ["these words are not understood; see --help"] * 2
-    return filled[0 if "│" in box else 1].removeprefix("Error parsing ").removesuffix(".")
+    return filled[0 if "│" in box else 1].removeprefix("Error parsing ")
 
 
 def _refused(stopped: SystemExit, text: str) -> Exception:
@@ -50,13 +50,53 @@ def _refused(stopped: SystemExit, text: str) -> Exception:
     while cause is not None and not isinstance(cause, FieldError):
         cause = cause.__context__
     if cause is None:
-        return UsageError(text)
+        return UsageError(_plain(text))
     part = text.partition(":")[0].removeprefix("recipe").removeprefix(".")
     return cause.under("" if part.startswith("-") else part)
 
 
-def _unknown(given: str, known: Sequence[str]) -> UsageError:
-    """Somebody who knows the last part of a flag need not know the rest."""
+JSON_PRINTS = "--json prints JSON and takes no file; to save it, end the command with --json > FILE"
+
+_KINDS = {"INT": "a whole number", "FLOAT": "a number"}
+_SAYINGS: list[tuple[str, Callable[[re.Match[str]], str]]] = [
+    (r"Missing value for argument '(\S+)'", lambda m: f"{m[1]} needs a value; --help says which"),
+    (r"Missing from (.+?): (\S+) (.+) \(required\)", lambda m: f"{m[1]} needs {m[2]}: {m[3]}"),
+    (
+        r"invalid choice '(.*)' for argument '(\S+)'\. Expected one of \((.*)\)",
+        lambda m: _expected(m[2], m[1], re.findall(r"'([^']*)'", m[3])),
+    ),
+    (r"(\S+): invalid literal for int\(\).*: '(.*)'", lambda m: _expected(m[1], m[2], ["INT"])),
+    (r"(\S+): could not convert string to float: '(.*)'", lambda m: _expected(m[1], m[2], ["FLOAT"])),
+    (
+        r"(\S+): no type matching (\S+) could be instantiated from \['(.*?)'\]",
+        lambda m: _expected(m[1], m[3], [one.strip("{}") for one in m[2].split("|") if one != "{None}"]),
+    ),
+    (
+        r"(\S+): Could not find valid parse for arguments: \['(.*)'\]",
+        lambda m: _expected(m[1], m[2], ["whole numbers"]),
+    ),
+]
+"""what tyro says, and how this program says it: the flag, what came, what was expected"""
+
+
+def _expected(name: str, came: str, wanted: Sequence[str]) -> str:
+    return f"{name} {came or 'without a value'}: expected {' or '.join(_KINDS.get(one, one) for one in wanted)}"
+
+
+def _plain(text: str) -> str:
+    for pattern, saying in _SAYINGS:
+        if (found := re.match(pattern, text)) is not None:
+            return saying(found)
+    return text.removesuffix(".")
+
+
+def _unknown(given: str, words: Sequence[str], known: Sequence[str]) -> UsageError:
+    """Somebody who knows the last part of a flag need not know the rest, nor which flags take a value."""
+    before = words[words.index(given) - 1] if given in words[1:] and not given.startswith("-") else ""
+    if before == "--json":
+        return UsageError(f"{given}: {JSON_PRINTS}")
+    if before.startswith("--") and "=" not in before:
+        return UsageError(f"{before} takes no value, and '{given}' came after it")
     ends = [name for name in known if name.rpartition(".")[2] == given.rpartition(".")[2].removeprefix("--")]
     near = ends[:1] or difflib.get_close_matches(given, known, n=1)
     hint = f"; did you mean {near[0]}?" if near else "; --help lists all options"

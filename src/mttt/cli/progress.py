@@ -5,17 +5,17 @@ from contextlib import suppress
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from mttt.cli.say import say
 from mttt.runs import Record
 
 
 def numbers(record: Record) -> str:
-    """What a record says, for people."""
-    parts = [f"loss {record['loss']:.4f}", f"accuracy {record['accuracy']:6.1%}"]
+    """What a record says, for people, in few columns; `/s` are examples."""
+    parts = [f"loss {record['loss']:.4f}", f"accuracy {record['accuracy']:5.1%}"]
     if record["examples_per_second"] is not None:
-        parts.append(f"{record['examples_per_second']:.0f} examples/s")
+        parts.append(f"{record['examples_per_second']:.0f}/s")
     return "  ".join(parts)
 
 
@@ -68,10 +68,11 @@ class Lines:
         if record["kind"] == "skipped":
             say(self.console, _skipped(record))
             return
-        step = record["step"]
-        kind = self.evaluation_name if record["kind"] == "evaluation" else "train"
-        head = f"step {step:>{len(str(self.steps))}}/{self.steps}  epoch {record['epoch']:6.2f}"
-        say(self.console, f"{head}  {kind:5}  {numbers(record)}  {self.pace.left()}".rstrip())
+        head = f"{record['step']:>{len(str(self.steps))}}/{self.steps}  epoch {record['epoch']:4.1f}"
+        if record["kind"] == "evaluation":
+            say(self.console, f"{head}  {self.evaluation_name:5}  {numbers(record)}")
+        else:
+            say(self.console, f"{head}  train  {numbers(record)}  {self.pace.left()}".rstrip())
 
 
 class Bar:
@@ -80,14 +81,12 @@ class Bar:
     def __init__(self, console: Console, steps: int, evaluation_name: str):
         self.evaluation_name, self.pace = evaluation_name, Pace(steps)
         columns = (
-            TextColumn("training"),
-            BarColumn(),
+            BarColumn(bar_width=None),  # what the others leave
             MofNCompleteColumn(),
             TextColumn("{task.fields[numbers]}"),
-            TimeElapsedColumn(),
             TextColumn("{task.fields[left]}"),
         )
-        self.progress = Progress(*columns, console=console)
+        self.progress = Progress(*columns, console=console, expand=True)
         self.task = self.progress.add_task("", total=steps, numbers="compiling …", left="")
 
     def __enter__(self) -> "Bar":
@@ -110,7 +109,7 @@ class Bar:
         elif record["kind"] == "skipped":
             say(self.progress.console, _skipped(record))
         else:
-            line = f"epoch {record['epoch']:6.2f}  {self.evaluation_name}  {numbers(record)}"
+            line = f"epoch {record['epoch']:4.1f}  {self.evaluation_name}  {numbers(record)}"
             say(self.progress.console, line)
 
 

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from mttt.cli.arguments import UsageError
 from mttt.cli.opening import program
-from mttt.cli.parsing import parsed
+from mttt.cli.parsing import JSON_PRINTS, parsed
 from mttt.cli.say import one_line, say
 from mttt.fields import differences
 from mttt.recipes import PRESETS, encode, nearest_preset, recipe_of, words_of
@@ -23,7 +23,7 @@ from mttt.runs import Run, RunError, find_runs, origin, summary
 
 @dataclass(frozen=True)
 class Arguments:
-    """List the runs in a directory: what differs from the nearest preset, how far they are, and their accuracy."""
+    """List runs: what differs from the nearest preset, progress, accuracy."""
 
     directory: tyro.conf.Positional[Path] = Path("runs")
     """where to look, in its folders, too"""
@@ -35,8 +35,10 @@ def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
     arguments = parsed(Arguments, words, known=["--json"], prog="mttt runs")
     directory = arguments.directory
-    if directory.exists() and not directory.is_dir():
-        raise UsageError(f"{directory} is not a directory")
+    if not directory.is_dir() and (directory.exists() or directory != Arguments.directory):
+        what = "is not a directory" if directory.exists() else "does not exist"
+        hint = f". {JSON_PRINTS}" if arguments.json else ""
+        raise UsageError(f"{directory} {what}{hint}")
     rows = [_row(path) for path in find_runs(directory)] if directory.is_dir() else []
     if arguments.json:
         print(json.dumps(rows))

@@ -124,7 +124,7 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
                 if not (left or arguments.only):
                     _measure(place, rows, lengths=name == "claims", say=watcher.say)
         except Interrupted as stopped:
-            _say(console, "\nStopped and saved. The same command goes on.")
+            _say(console, "\nStopped and saved. The same command continues.")
             return 128 + stopped.signal_number
     findings, pages = _write(place, name, arguments.seeds, command)
     if not pages:
@@ -134,7 +134,7 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
     for claim in findings.claims if name == "claims" else ():
         _say(console, f"  {claim.number:2}. {claim.text}: {claim.verdict}")
     if left:
-        _say(console, "Some runs are being trained by another process; the same command goes on when it is done.")
+        _say(console, "Some runs are being trained by another process; the same command continues when it is done.")
     return 0
 
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from mttt.cli.arguments import (
     UsageError,
     check_workers,
-    kinds_help,
+    flag,
     preset_for_data,
     recipe_flags,
     refusing,
@@ -29,9 +29,25 @@ from mttt.cli.say import count, one_line, say
 from mttt.data import BadData, BadExample, DataSet
 from mttt.outer import Interrupted
 from mttt.recipes import DEFAULT, PRESETS, Recipe, name_of, read_recipe, recipe_of, stem_of
+from mttt.recipes.options import options
+from mttt.recipes.ttt import STARTS, TTTRecipe
 from mttt.report import complete_figures, draw_figures
 from mttt.runs import Run
 from mttt.training import default_workers, launch
+
+# tyro keeps the line breaks of a docstring, so what takes more than a line is written here.
+_RUN = (
+    "directory of the run (default: runs/PRESET, and what differs from the preset). A run that is there continues, and "
+    "may get more --epochs if its --optimizer.schedule allows it"
+)
+_FROM = (
+    "begin with the weights of this run, and its recipe unless a preset is named. If the classes are others, the map "
+    "to the classes is redrawn"
+)
+_WORKERS = (
+    "processes that prepare images; 0 is threads of this one. By default one for two processors where pictures are "
+    "decoded, none otherwise. The numbers do not depend on it"
+)
 
 
 @dataclass(frozen=True)
@@ -39,17 +55,11 @@ class Arguments:
     """Arguments of mttt train."""
 
     recipe: Annotated[Recipe, tyro.conf.arg(name="")]
-    run: Path | None = None
-    """directory of the run (default: runs/PRESET, and what differs from the preset). A run that is there goes on, and
-    may get more --epochs if its --optimizer.schedule allows it"""
-    start: Annotated[Path | None, tyro.conf.arg(name="from")] = None
-    """begin with the weights of this run, and its recipe unless a preset is named. If the classes are others, the map
-    to the classes is drawn anew"""
+    run: Annotated[Path | None, tyro.conf.arg(help=_RUN)] = None
+    start: Annotated[Path | None, tyro.conf.arg(name="from", help=_FROM)] = None
     file: Annotated[Path | None, tyro.conf.arg(name="recipe")] = None
     """JSON file with a recipe to start from instead of a preset: the recipe.json of a run, or one of your own"""
-    workers: int | None = None
-    """processes that prepare images; 0 is threads of this one. By default one for two processors where pictures are
-    decoded, none otherwise. The numbers do not depend on it"""
+    workers: Annotated[int | None, tyro.conf.arg(help=_WORKERS)] = None
 
 
 def _description(recipe: Recipe) -> str:
@@ -57,14 +67,24 @@ def _description(recipe: Recipe) -> str:
     presets = "\n".join(_hanging(f"  {name:{width - 2}}", preset.about) for name, preset in PRESETS.items())
     return (
         f"Train a model: mttt train [PRESET] [--field value ...]\n\nPresets (default: {DEFAULT}):\n{presets}\n\n"
-        f"Fields that choose by name; the options of the chosen kind are below:\n{kinds_help(recipe)}"
+        f"Fields that choose by name; the options of the chosen kind are below:\n{_choices(recipe)}"
     )
 
 
-def _hanging(head: str, text: str) -> str:
+def _choices(recipe: Recipe) -> str:
+    """The names that fields with kinds take. A start has no options of its own, and so no kinds."""
+    names = {path: list(here) for path, here in options(recipe).items()}
+    if isinstance(recipe.model.mixer, TTTRecipe):
+        names["model.mixer.start"] = list(STARTS)
+    lines = (_hanging(f"  {flag(path)} ", f"{{{', '.join(here)}}}", indent=6) for path, here in names.items())
+    return "\n".join(lines)
+
+
+def _hanging(head: str, text: str, indent: int | None = None) -> str:
     """Text beside its head, in as many lines as the terminal's width asks for."""
     columns = max(shutil.get_terminal_size().columns, len(head) + 20)
-    return textwrap.fill(text, columns, initial_indent=head, subsequent_indent=" " * len(head))
+    later = " " * (len(head) if indent is None else indent)
+    return textwrap.fill(text, columns, initial_indent=head, subsequent_indent=later, break_on_hyphens=False)
 
 
 def parse(words: list[str]) -> tuple[str | None, Arguments]:
@@ -83,7 +103,7 @@ def parse(words: list[str]) -> tuple[str | None, Arguments]:
     arguments = parsed(
         Arguments,
         rest,
-        known=[*recipe_flags(base), *_STARTS, "--workers"],
+        known=[*recipe_flags(base), *_STARTS, "--workers", *DEVICE_FLAGS],
         default=Arguments(base),
         prog="mttt train",
         description=_description(base),
@@ -92,6 +112,7 @@ def parse(words: list[str]) -> tuple[str | None, Arguments]:
     return preset, arguments
 
 
+_COLUMNS = 80
 _STARTS = ("--recipe", "--from", "--run")
 
 
@@ -129,7 +150,7 @@ def main(words: list[str], console: Console) -> int:
         if opened.longer:
             opened = make_longer(opened, console)
         run, prepared = opened.run, opened.prepared
-        say(console, f"Run: {path}  (stop with Ctrl-C; the same command goes on)")
+        say(console, f"Run: {path}\nCtrl-C stops and saves; the same command continues.")
         say(console, _what_is_there(data))
         workers = default_workers(data) if arguments.workers is None else arguments.workers
         try:
@@ -141,7 +162,7 @@ def main(words: list[str], console: Console) -> int:
         except Interrupted as stopped:
             again = f"{program()} train --run {quoted(path)}"
             with suppress(OSError):  # the terminal may be gone
-                say(console, f"\nStopped and saved at step {stopped.step}. Go on with: {again}")
+                say(console, f"\nStopped and saved at step {stopped.step}. Continue with: {again}")
             return 128 + stopped.signal_number
         figures = draw_figures(run)
     seconds = time.monotonic() - begin
@@ -161,7 +182,7 @@ def main(words: list[str], console: Console) -> int:
 
 def _tell_finished(run: Run, console: Console) -> int:
     assert run.result is not None
-    say(console, f"{run.path} is finished: accuracy {run.result['accuracy']:.1%}. Train anew with --run DIR.")
+    say(console, f"{run.path} is finished: accuracy {run.result['accuracy']:.1%}. Train again with --run DIR.")
     complete_figures(run)  # killed before they were drawn, or matplotlib came later
     _next_steps(run, console)
     return 0
@@ -181,12 +202,12 @@ def _what_is_there(data: DataSet) -> str:
 
 def _next_steps(run: Run, console: Console) -> None:
     figures = ", figures/" if run.figures.exists() else ""
-    say(console, f"The run is in {run.path}/: recipe.json, metrics.jsonl, checkpoints/, result.json{figures}")
+    say(console, f"In {run.path}/:\n  recipe.json, metrics.jsonl, checkpoints/, result.json{figures}")
     learns = run.result is not None and run.result["inner_losses"] is not None
     start, path = program(), quoted(run.path)
     lines = [
-        (f"{start} evaluate {path}", "accuracy, and what the inner loops do" if learns else "accuracy"),
-        (f"{start} evaluate {path} --steps 0", "the same model without learning at test time"),
+        (f"{start} evaluate {path}", "accuracy and inner losses" if learns else "accuracy"),
+        (f"{start} evaluate {path} --steps 0", "without learning at test time"),
         (f"{start} predict {path} IMAGE", "classify a picture of yours"),
         (f"{start} runs", "all runs, and what differs"),
         (f"{start} train --help", "all that can be changed"),
@@ -194,4 +215,6 @@ def _next_steps(run: Run, console: Console) -> None:
     if not learns:
         del lines[1]
     width = max(len(command) for command, _ in lines)
-    say(console, "What next:\n" + "\n".join(f"  {command:{width}}  {about}" for command, about in lines))
+    fits = all(width + len(about) + 4 <= _COLUMNS for _, about in lines)
+    texts = [f"  {command:{width}}  {about}" if fits else f"  {about}:\n    {command}" for command, about in lines]
+    say(console, "\n".join(["What next:", *texts]))

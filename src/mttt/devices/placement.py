@@ -76,6 +76,12 @@ class Placement(NamedTuple):
                 f"take {_words(_divisors(tokens, self.mesh.size))}",
             )
 
+    def memory_share(self) -> float:
+        """Which part of what is split over the devices is in one memory, at least: that of a device, or of a host."""
+        devices = self.mesh.devices.flatten().tolist()
+        on_host = [device for device in devices if device.process_index == jax.process_index()]
+        return (len(on_host) if devices[0].platform == "cpu" else 1) / len(devices)
+
     def rows(self) -> NamedSharding:
         """Of arrays that have a row for each example."""
         return NamedSharding(self.mesh, PartitionSpec(DATA))

@@ -6,6 +6,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, Views, attention_parts, over_heads
+from mttt.nn.check import check_key
 
 
 def attend(
@@ -31,6 +32,7 @@ class SelfAttention(Mixer):
     merge: Merge
 
     def __init__(self, dim: int, heads: int, *, key: PRNGKeyArray):
+        check_key(key)
         self.views, self.merge = attention_parts(dim, heads, key=key)
 
     def mix(

@@ -24,10 +24,14 @@ def head_width(dim: int, heads: int) -> int:
     """d/H, or an error that says what would work."""
     check_whole(dim=dim, heads=heads)
     if dim % heads:
-        near = [h for h in range(1, dim + 1) if dim % h == 0]
-        near = sorted(sorted(near, key=lambda h: abs(h - heads))[:3])
-        raise ValueError(f"heads={heads} does not divide dim={dim}; try {', '.join(map(str, near))}")
+        raise ValueError(f"heads={heads} does not divide dim={dim}; try {near_heads(dim, heads)}")
     return dim // heads
+
+
+def near_heads(dim: int, heads: int) -> str:
+    """Numbers of heads that divide the width."""
+    fitting = [h for h in range(1, dim + 1) if dim % h == 0]
+    return ", ".join(map(str, sorted(sorted(fitting, key=lambda h: abs(h - heads))[:3])))
 
 
 def _is_shared(node: object) -> bool:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers.base import Mixed, Mixer, real_count
-from mttt.nn.check import check_whole
+from mttt.nn.check import check_key, check_whole
 from mttt.nn.dense import Dense, at_least_float32, fan_in_uniform
 from mttt.nn.mask import keep_real
 
@@ -92,6 +92,7 @@ class Hyena(Mixer):
         del heads
         check_whole(dim=dim, width=width, bands=bands)
         check_whole(most=100, order=order)
+        check_key(key)
         inside_key, short_key, filters_key, skip_key, out_key = jax.random.split(key, 5)
         self.inside = tuple(Dense(dim, dim, key=key) for key in jax.random.split(inside_key, order + 1))
         self.short = tuple(ShortConvolution(dim, key=key) for key in jax.random.split(short_key, order + 1))

@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers.base import Mixed, Mixer, real_count
 from mttt.mixers.heads import Merge, Views, attention_parts, head_width, over_heads
-from mttt.nn.check import check_finite
+from mttt.nn.check import check_finite, check_key
 from mttt.nn.dense import at_least_float32
 from mttt.nn.mask import keep_real
 
@@ -24,6 +24,7 @@ class LinearAttention(Mixer):
     divisor: float = eqx.field(static=True)
 
     def __init__(self, dim: int, heads: int, *, divisor: float | None = None, key: PRNGKeyArray):
+        check_key(key)
         self.views, self.merge = attention_parts(dim, heads, key=key)
         divisor = head_width(dim, heads) if divisor is None else divisor
         check_finite(above=0.0, divisor=divisor)
@@ -48,6 +49,7 @@ class EluLinearAttention(Mixer):
     merge: Merge
 
     def __init__(self, dim: int, heads: int, *, key: PRNGKeyArray):
+        check_key(key)
         self.views, self.merge = attention_parts(dim, heads, key=key)
 
     def mix(

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from mttt.mixers.attention import attend
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, Views, attention_parts, over_heads
-from mttt.nn.check import check_rows, check_whole
+from mttt.nn.check import check_key, check_rows, check_whole
 from mttt.nn.dense import Dense, project, xavier_uniform
 
 
@@ -46,6 +46,7 @@ class Linformer(Mixer):
 
     def __init__(self, dim: int, heads: int, *, tokens: int, rank: int = 256, key: PRNGKeyArray):
         check_whole(tokens=tokens, rank=rank)
+        check_key(key)
         parts_key, keys_key, values_key = jax.random.split(key, 3)
         self.views, self.merge = attention_parts(dim, heads, key=parts_key)
         self.keys = AlongTokens(tokens, min(rank, tokens), key=keys_key)

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from mttt.mixers.attention import attend
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, Views, attention_parts, over_heads
-from mttt.nn.check import check_whole
+from mttt.nn.check import check_key, check_whole
 
 
 class Longformer(Mixer):
@@ -30,6 +30,7 @@ class Longformer(Mixer):
         check_whole(least=0, global_tokens=global_tokens)
         if window % 2:
             raise ValueError(f"window={window}: half of it lies to each side of a token; take an even number above 0")
+        check_key(key)
         self.views, self.merge = attention_parts(dim, heads, key=key)
         self.global_views = jax.tree.map(jnp.copy, self.views) if global_tokens else None
         self.window, self.global_tokens = window, global_tokens

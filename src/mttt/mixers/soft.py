@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, over_heads, split_dense, split_merge
-from mttt.nn.check import check_whole
+from mttt.nn.check import check_key, check_whole
 from mttt.nn.dense import Dense, at_least_float32
 
 
@@ -28,6 +28,7 @@ class SOFT(Mixer):
 
     def __init__(self, dim: int, heads: int, *, landmarks: int = 49, iterations: int = 20, key: PRNGKeyArray):
         check_whole(landmarks=landmarks, iterations=iterations)
+        check_key(key)
         query_key, value_key, merge_key = jax.random.split(key, 3)
         self.query = split_dense(dim, heads, key=query_key)
         self.value = split_dense(dim, heads, key=value_key)

@@ -6,8 +6,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from mttt.inner import NonParametric
+from mttt.inner import NonParametric, OptaxOptimizer, Optimizer
 from mttt.inner.learner import WrongAnswers, answers_of
+from mttt.nn.check import check_instance
 
 TOKENS = 3  # of the trial
 
@@ -36,14 +37,25 @@ def check_learner(learner: Any, width: int) -> Any:
     rows = jax.ShapeDtypeStruct((TOKENS, width), jnp.zeros(0).dtype)
     try:
         eqx.filter_eval_shape(answers_of, learner, rows)
-    except WrongAnswers:
-        raise
+    except WrongAnswers as error:  # the number of tokens is that of the trial only
+        raise WrongAnswers(str(error).replace(f"({TOKENS}, ", "(n, ")) from None
     except Exception as error:
         raise TypeError(
-            f"the learner {name} was called as learner(inputs, key=None) with {TOKENS} tokens of width {width}, and "
-            f"failed. It has to answer each of them with {width} numbers. The reason: {_first_line(error)}"
+            f"the learner {name} was called as learner(inputs, key=None) on tokens of shape (n, {width}), and "
+            f"failed. It has to answer each of the n tokens with {width} numbers. The reason: {_first_line(error)}"
         ) from error
     return learner
+
+
+def check_optimizer(optimizer: Any) -> None:
+    """`optimizer` is an update rule, whose numbers are one for all steps where it is Optax's."""
+    check_instance("optimizer", optimizer, Optimizer, "GradientDescent(0.5)")
+    for name, value in optimizer.hyperparameters.items() if isinstance(optimizer, OptaxOptimizer) else ():
+        if isinstance(value, jax.Array) and value.ndim:
+            raise ValueError(
+                f"{name} of shape {value.shape}: OptaxOptimizer takes one number for all steps; one for each step is "
+                "GradientDescent(rates)"
+            )
 
 
 def _first_line(error: Exception) -> str:

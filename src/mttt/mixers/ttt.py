@@ -28,10 +28,10 @@ from mttt.inner.learner import TokenwiseLearner, answers_of
 from mttt.inner.task import TokenwiseTask
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, head_width, over_heads, stack_heads
-from mttt.mixers.trial import check_learner, check_made, check_maker
+from mttt.mixers.trial import check_learner, check_made, check_maker, check_optimizer
 from mttt.nn import Dense
 from mttt.nn.axis import SEQUENCE, sequence_parts
-from mttt.nn.check import check_instance
+from mttt.nn.check import check_instance, check_key
 from mttt.nn.dense import at_least_float32, fan_in_uniform, fan_out_uniform
 
 
@@ -94,10 +94,11 @@ class TTT(Mixer):
         check_maker("learner", learner, "width, *, key")
         check_maker("task", task, "dim, width, *, key")
         check_maker("start", start, "learner")
-        check_instance("optimizer", optimizer, Optimizer, "GradientDescent(0.5)")
+        check_optimizer(optimizer)
         check_instance("batching", batching, Batching, "FullBatch(4)")
         check_instance("adjoint", adjoint, Adjoint, "Recompute(block=256)")
         width = head_width(dim, heads)
+        check_key(key)
         psi_key, task_key, learner_key, merge_key = jax.random.split(key, 4)
         make_psi = partial(Dense, dim, width, kernel_init=fan_in_uniform)
         self.psi = stack_heads(lambda key: make_psi(key=key), heads, key=psi_key)
@@ -191,7 +192,7 @@ def has_inner_loop(tree: Any) -> bool:
 def with_inner_loop(tree: Any, *, steps: int | None = None, optimizer: Optimizer | None = None) -> Any:
     """The same model with another T or another optimizer in all of its TTT layers; nothing is trained anew."""
     if optimizer is not None:
-        check_instance("optimizer", optimizer, Optimizer, "GradientDescent(0.5)")
+        check_optimizer(optimizer)
 
     def change(node: Any) -> Any:
         if not _is_ttt(node):

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.mixers import Mixed, Mixer
 from mttt.nn import Dense, LayerNorm
-from mttt.nn.check import check_tokens, check_whole
+from mttt.nn.check import check_key, check_tokens, check_whole
 from mttt.nn.dense import gelu
 from mttt.nn.mask import keep_real
 
@@ -38,6 +38,7 @@ class Block(eqx.Module):
     mlp: MLP
 
     def __init__(self, mixer: Mixer | Any, dim: int, *, mlp_factor: int = 4, key: PRNGKeyArray):
+        check_key(key)
         check_whole(dim=dim, mlp_factor=mlp_factor)
         self.mixer_norm = LayerNorm(dim)
         self.mixer = mixer

@@ -10,7 +10,7 @@ from mttt.mixers import Mixer
 from mttt.mixers.trial import check_maker
 from mttt.models.block import Block
 from mttt.nn.axis import split_tokens
-from mttt.nn.check import check_tokens, check_whole
+from mttt.nn.check import check_key, check_tokens, check_whole
 
 
 @runtime_checkable
@@ -38,6 +38,7 @@ class Stack(eqx.Module):
     remat: bool = eqx.field(static=True)
 
     def __init__(self, dim: int, depth: int, heads: int, *, mixer: MakeMixer, remat: bool = False, key: PRNGKeyArray):
+        check_key(key)
         check_whole(dim=dim, heads=heads)
         check_whole(most=10_000, depth=depth)
         check_maker("mixer", mixer, "dim, heads, *, key", each="block")

@@ -12,7 +12,7 @@ from mttt.models.head import LinearHead, TanhHead
 from mttt.models.pool import mean_of_real
 from mttt.models.stack import MakeMixer, Stack
 from mttt.nn import LayerNorm
-from mttt.nn.check import check_array, check_mask, check_whole
+from mttt.nn.check import check_array, check_key, check_mask, check_whole
 from mttt.nn.dense import at_least_float32, lecun_normal
 
 
@@ -87,6 +87,7 @@ class ViT(eqx.Module):
         height, width, channels = image_shape
         dim, depth, heads = size
         check_whole(height=height, width=width, channels=channels, classes=classes, dim=dim, depth=depth, heads=heads)
+        check_key(key)
         embed_key, position_key, blocks_key, head_key = jax.random.split(key, 4)
         self.embed = Patches(patch, channels, dim, key=embed_key, kernel_init=embed_init)
         self.positions = positions(*grid((height, width), patch), dim, key=position_key)

@@ -64,6 +64,17 @@ def check_whole(least: int = 1, most: int = 10_000_000, **values: Any) -> None:
             raise ValueError(f"{name}={value}: expected a whole number from {least} to {most:,}")
 
 
+def check_key(key: Any) -> None:
+    """`key` is one random key, new (`jax.random.key`) or old (`jax.random.PRNGKey`)."""
+    if not isinstance(key, jax.Array | np.ndarray):
+        raise TypeError(f"key={key!r}: expected a random key, for example jax.random.key(0)")
+    new = jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+    if key.ndim != (0 if new else 1) or not (new or key.dtype == jnp.uint32):
+        raise TypeError(
+            f"key of shape {key.shape} and dtype {key.dtype}: expected one random key, for example jax.random.key(0)"
+        )
+
+
 def check_finite(above: float = -math.inf, **values: Any) -> None:
     """Every value is a finite number above a bound, or an array of such, as far as they are known."""
     for name, given in values.items():

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mttt.nn.check import check_rows, check_whole
+from mttt.nn.check import check_key, check_rows, check_whole
 
 lecun_normal = jax.nn.initializers.lecun_normal()
 
@@ -59,6 +59,7 @@ class Dense(eqx.Module):
         bias_init: jax.nn.initializers.Initializer = jax.nn.initializers.zeros,
     ):
         check_whole(inputs=inputs, outputs=outputs)
+        check_key(key)
         kernel_key, bias_key = jax.random.split(key)
         self.weight = kernel_init(kernel_key, (inputs, outputs))
         self.bias = bias_init(bias_key, (outputs,))

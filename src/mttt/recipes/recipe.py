@@ -7,6 +7,7 @@ import jax
 
 from mttt.data import Spec
 from mttt.fields import FieldError
+from mttt.mixers.heads import near_heads
 from mttt.models import (
     MICRO_L,
     MICRO_M,
@@ -79,11 +80,24 @@ class ViTRecipe:
         rows, columns = grid((height, width), self.patch)
         return rows * columns
 
+    def _check_heads(self, size: Size) -> None:
+        """Not when the recipe is made: what is changed part by part may pass by sizes that do not fit."""
+        if size.dim % size.heads == 0:
+            return
+        if self.heads is not None or self.dim is None:
+            reason = f"does not divide the width {size.dim}; try {near_heads(size.dim, size.heads)}"
+            raise FieldError("model.heads", size.heads, reason)
+        low = size.dim // size.heads * size.heads
+        near = f"{low or ''} or {low + size.heads}".removeprefix(" or ")
+        raise FieldError("model.dim", size.dim, f"is not a multiple of the {size.heads} heads; try {near}")
+
     def build(self, spec: Spec, *, key: jax.Array) -> ViT:
+        size = self.sizes()
+        self._check_heads(size)
         return ViT(
             spec.inputs.shape,
             len(spec.classes),
-            size=self.sizes(),
+            size=size,
             patch=self.patch,
             mixer=self.mixer.build(self.tokens(spec)),
             positions=SinCosPositions if self.positions == "sincos" else LearnedPositions,

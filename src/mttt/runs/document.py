@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mttt.files import contents
+from mttt.files import NotRegular, TooLarge, contents
 
 LIMIT = 2**26
 """bytes of a document; the names of a million classes have room"""
@@ -80,5 +80,7 @@ def read(path: Path) -> Any:
         return parse(contents(path, LIMIT))
     except FileNotFoundError:
         raise
+    except (NotRegular, TooLarge) as error:
+        raise ValueError(str(error).removeprefix(f"{path} ")) from error
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror or error}") from error

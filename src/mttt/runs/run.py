@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mttt.devices import ALONE, Company
-from mttt.files import write_json
+from mttt.files import temporary, write_json
 from mttt.runs.checkpoints import Checkpoints, steps_in
 from mttt.runs.directory import Hold, refuse_links
 from mttt.runs.document import COUNT, LOSSES_OR_NULL, NUMBER_OR_NULL, SHARE, check, read
@@ -50,7 +50,7 @@ class Run:
         """A new run, and what its data are. The directory appears with its recipe in it, or not at all."""
         if os.path.lexists(path):
             raise RunError(f"{path} exists already")
-        beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        beside = temporary(path)
         beside.mkdir(parents=True)
         header = new_header(recipe, data)
         write_header(beside, header)
@@ -65,7 +65,7 @@ class Run:
     def open(cls, path: Path) -> "Run":
         """A run that is there."""
         refuse_links(path)
-        if not (path / "recipe.json").is_file():
+        if not (path / "recipe.json").exists():
             what = "is not a run: it has no recipe.json" if path.exists() else "does not exist"
             near = sorted(str(p.parent) for p in Path("runs").glob("*/recipe.json")) if Path("runs").is_dir() else []
             hint = f"; runs here: {', '.join(near)}" if near else ""
@@ -100,7 +100,7 @@ class Run:
             return None
         except ValueError as error:
             raise RunError(
-                f"{path} {error}; delete it and train the run again, which makes only its last evaluation anew"
+                f"{path} {error}; delete it and train the run again, which repeats only its last evaluation"
             ) from error
 
     def finish(self, result: dict[str, Any]) -> None:
@@ -157,7 +157,7 @@ class Run:
             cure = "make room" if error.errno in _FULL else "remove the cause"
             raise NotWritten(
                 f"{self.path / name} cannot be written: {error.strerror or error}. {kept}; {cure}, and the same "
-                "command goes on from there"
+                "command continues from there"
             ) from error
         self._confirm()
 

@@ -61,6 +61,7 @@ def _check_rates(run: Run, before: Prepared, after: Prepared, done: int) -> None
         last = other[-1]
         short, long = (f"{each.recipe.epochs:g}" for each in (before, after))
         raise CannotExtend(
-            f"{run.path} cannot go on to epoch {long}: its outer rate was planned for an end at epoch {short} and fell "
-            f"to {was[last]:.2g} at step {last + 1}; with an end at epoch {long} it would be {would[last]:.2g} there"
+            f"{run.path} cannot continue to epoch {long}: its outer rate was planned for an end at epoch {short} and "
+            f"fell to {was[last]:.2g} at step {last + 1}; with an end at epoch {long} it would be {would[last]:.2g} "
+            "there"
         )

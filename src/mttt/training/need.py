@@ -5,7 +5,7 @@ be there at one time whatever the compiler does, so nothing that could run is re
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -20,7 +20,16 @@ _SHOWN = ("parameters", "optimizer", "gradient", "activations")
 
 
 class NotEnoughMemory(ValueError):
-    """A model that takes more memory than there is."""
+    """A model that takes more memory than there is. `cure` has fields of the recipe and values that may help."""
+
+    def __init__(self, reason: str, cure: Mapping[str, int], effect: str):
+        self.reason, self.cure, self.effect = reason, cure, effect
+        super().__init__(self.sentence(lambda path, value: f"{path}={value}"))
+
+    def sentence(self, spell: Callable[[str, int], str]) -> str:
+        """The whole, with fields as the reader spells them."""
+        cure = " ".join(map(spell, self.cure, self.cure.values()))
+        return f"{self.reason}; with {cure} it {self.effect}" if cure else f"{self.reason}; {self.effect}"
 
 
 class Need(NamedTuple):
@@ -36,22 +45,39 @@ class Need(NamedTuple):
         """Activations are gone when the gradient is complete, so only the larger of both counts."""
         return self.parameters + self.optimizer + max(self.gradient, self.activations)
 
-    def fits(self) -> bool:
-        """Is there so much memory, as far as is known?"""
-        have = memory_limit()
-        return have is None or self.bytes <= have
+    def of_part(self, part: float) -> "Need":
+        """With a part of the activations."""
+        return self._replace(activations=int(self.activations * part))
 
-    def check(self) -> None:
-        """Refuse it if there is not so much memory."""
-        if not self.fits():
-            have = memory_limit()
-            assert have is not None
-            parts = ", ".join(f"{name} {_words(value)}" for name in _SHOWN if (value := getattr(self, name)))
-            raise NotEnoughMemory(
-                f"the model takes at least {_words(self.bytes)} of memory ({parts}), and there are {_words(have)}; "
-                "take a smaller dim or depth, fewer tokens (smaller images, larger patches) or fewer images at a time "
-                "(outer.accumulate, batch_size)"
-            )
+    def fits(self, times: int = 1) -> bool:
+        """Is there so many times as much memory, as far as is known?"""
+        have = memory_limit()
+        return have is None or times * self.bytes <= have
+
+    def check(self, cure: Mapping[str, int] | None = None, then: "Need | None" = None) -> None:
+        """Refuse it if there is not so much memory. `cure` are values of the recipe, and `then` what it takes then."""
+        if self.fits():
+            return
+        have = memory_limit()
+        assert have is not None
+        parts = ", ".join(f"{name} {_words(value)}" for name in _SHOWN if (value := getattr(self, name)))
+        reason = f"the model takes at least {_words(self.bytes)} of memory ({parts}), and there are {_words(have)}"
+        if cure and then is not None:
+            raise NotEnoughMemory(reason, cure, f"takes at least {_words(then.bytes)}")
+        general = (
+            "take a smaller dim or depth, fewer tokens (smaller images, larger patches) or fewer images at a time "
+            "(outer.accumulate, batch_size)"
+        )
+        raise NotEnoughMemory(reason, {}, general)
+
+
+def largest(needs: Iterable[Need], times: int = 1) -> Need:
+    """The first that does not fit, or the last: what is too large is not looked at more closely."""
+    need = Need()
+    for need in needs:
+        if not need.fits(times):
+            break
+    return need
 
 
 def _words(amount: int) -> str:

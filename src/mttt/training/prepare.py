@@ -1,6 +1,6 @@
 """From a recipe to everything that a training is made of, each built once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -27,7 +27,10 @@ from mttt.outer import (
     evaluate,
 )
 from mttt.recipes import Recipe
-from mttt.training.need import Need, bytes_of, footprint, kept_by, trained_bytes
+from mttt.training.need import Need, bytes_of, footprint, kept_by, largest, trained_bytes
+
+_SPARE = 2
+"""times as much memory as is found to be needed is a fair guess of what the compiler takes"""
 
 
 @dataclass(frozen=True)
@@ -83,23 +86,46 @@ class Prepared:
     def check(self) -> None:
         """Raise a ValueError with the reason if the training cannot run, or needs more memory than there is.
 
-        Nothing is computed, and what is too large is not even traced.
+        Nothing is computed, and what is too large is not looked at more closely.
         """
-        outer, key, depth = self.recipe.outer, jax.random.key(0), self.recipe.model.sizes().depth
-        rows = self.recipe.batch_size // outer.parts
-        stream = bytes_of(self._stream(rows))
-        Need(activations=stream * (depth if outer.keeps else 1)).check()
-        state = self.shapes()
-        need = Need(bytes_of(state.model), bytes_of(state.rule_state), trained_bytes(state.model), stream)
+        outer, size = self.recipe.outer, self.recipe.batch_size
+        need = largest(self.needs(size // outer.parts))
+        if need.fits():
+            return
+        seen, parts_then = need, outer.parts
+        for parts in (parts for parts in range(outer.parts + 1, size + 1) if outer.keeps and size % parts == 0):
+            # Most numbers of parts are out of the question after what was seen; only the others are looked at closely.
+            if seen.of_part(parts_then / parts).fits(_SPARE):
+                seen, parts_then = largest(self.needs(size // parts), _SPARE), parts
+                if seen.fits(_SPARE):
+                    need.check({"outer.accumulate": parts}, seen)
         need.check()
+
+    def needs(self, rows: int) -> Iterator[Need]:
+        """What so many examples at a time take at least, ever more closely; the later ones take longer to find out.
+
+        That is on one of several devices, if it has memory of its own.
+        """
+        share = 1.0 if self.placement is None else self.placement.memory_share()
+        kept = share if self.placement is not None and self.placement.sharded else 1.0
+        for need in self._needs(rows):
+            parts = (int(need.parameters * kept), int(need.optimizer * kept), int(need.gradient * kept))
+            yield Need(*parts, int(need.activations * share))
+
+    def _needs(self, rows: int) -> Iterator[Need]:
+        outer, key, depth = self.recipe.outer, jax.random.key(0), self.recipe.model.sizes().depth
+        state, stream = self.shapes(), bytes_of(self._stream(rows)) * (depth if self.recipe.outer.keeps else 1)
+        need = Need(bytes_of(state.model), bytes_of(state.rule_state), trained_bytes(state.model), stream)
+        yield need
         predict = lambda model, inputs: jax.vmap(lambda row: model(row, key=key))(self.read(inputs))  # noqa: E731
         made = footprint(predict, state.model, self._inputs(rows))
         need = need._replace(activations=max(stream, made.product))
-        need.check()
+        yield need
         # What is kept takes another second to find out. It is never much more than all that was made.
         if outer.keeps and depth > 1 and not need._replace(activations=4 * made.together).fits():
             mix = lambda stack, tokens: jax.vmap(lambda row: stack(row, key=key).tokens)(tokens)  # noqa: E731
-            need._replace(activations=kept_by(state.model.stack, mix, self._stream(rows))).check()
+            kept = kept_by(state.model.stack, mix, self._stream(rows))
+            yield need._replace(activations=max(need.activations, kept))
 
     def check_evaluation(self, model: Any, rows: int) -> None:
         """The same for the evaluation of a model on so many examples at a time."""

@@ -150,6 +150,14 @@ def test_the_report_is_printed_written_and_drawn(messy, tmp_path, monkeypatch, c
     assert (tmp_path / "contact-sheet-messy.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_what_nothing_can_be_trained_on_is_exit_code_1(tmp_path, monkeypatch, capsys):
+    making.tree(tmp_path / "set", {"a": 3, "b": 0})
+    monkeypatch.chdir(tmp_path)
+    assert run("inspect", "set", "--json", "report.json") == 1
+    assert "Problems that prevent training: " in capsys.readouterr().out
+    assert (tmp_path / "contact-sheet-set.png").exists() and (tmp_path / "report.json").exists()
+
+
 def test_names_that_look_like_markup_are_printed_as_they_are(tmp_path, monkeypatch, capsys):
     making.tree(tmp_path / "set", {"[red]x": 3, "y[/]": 3})
     monkeypatch.chdir(tmp_path)
