@@ -3,7 +3,7 @@
 import os
 import re
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 
@@ -48,7 +48,7 @@ def connected(wanted: Distributed, *, patience: float) -> int:
     """
     if wanted.kind == "off" or (wanted.kind == "auto" and not _in_a_cluster()):
         return 1
-    limits = {
+    limits: dict[str, Any] = {
         "heartbeat_timeout_seconds": int(2 * patience) + 60,
         "initialization_timeout": _CONNECT_SECONDS,
         "shutdown_timeout_seconds": int(patience) + 10,

@@ -134,6 +134,10 @@ class Watch:
         if self._together.first:
             time.sleep(3 * _EVERY)
 
+    def wait(self) -> None:
+        """For the watch to find out who is gone, and to end this process."""
+        self._thread.join(self._patience + 2 * _EVERY)
+
     def _look(self) -> None:
         others = [number for number in range(self._together.count) if number != self._together.number]
         beats, since = dict.fromkeys(others, ""), dict.fromkeys(others, time.monotonic())

@@ -124,7 +124,8 @@ class TTT(Mixer):
             key = None if key is None else jax.random.fold_in(key, jax.lax.axis_index(SEQUENCE))
             return eqx.combine(arrays, rest)._mix(tokens, mask, key, trace=trace, axis=SEQUENCE)
 
-        rows, whole = PartitionSpec(SEQUENCE), PartitionSpec()
+        rows: Any = PartitionSpec(SEQUENCE)
+        whole: Any = PartitionSpec()
         # Without the check of what varies from part to part, gradients of a part stay its own until they are summed.
         run = jax.shard_map(
             part,

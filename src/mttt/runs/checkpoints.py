@@ -87,7 +87,15 @@ class Checkpoints:
         In company, all processes write their parts of the arrays. All else is done by the first.
         """
         self._folder, self._run, self._write, self._keep, self._company = folder, run, write, keep, company
-        self._orbax = ocp.Checkpointer(ocp.StandardCheckpointHandler())
+        options = ocp.options.MultiprocessingOptions()
+        if company.count < jax.process_count():  # one process for itself
+            number = jax.process_index()
+            options = ocp.options.MultiprocessingOptions(
+                primary_host=number, active_processes={number}, barrier_sync_key_prefix=f"process-{number}"
+            )
+        self._orbax = ocp.Checkpointer(
+            ocp.StandardCheckpointHandler(multiprocessing_options=options), multiprocessing_options=options
+        )
         if write:
             done_by_first(company, self._clear)
 
