@@ -87,7 +87,10 @@ def test_vmap_is_a_loop_and_permuted_tokens_permute_the_output(name):
     assert (gap > 1e-3) if name in BY_POSITION else (gap < 1e-5)
 
 
-@pytest.mark.parametrize(("name", "batch"), [(name, 64) for name in MIXERS])
+# The other two make the same products as mttt-mlp.
+@pytest.mark.parametrize(
+    ("name", "batch"), [(name, 64) for name in MIXERS if name not in ("mttt-mlp-sgd3", "mttt-mlp-blocks")]
+)
 def test_compiled_numbers_are_right(name, batch):
     """Float32 as users compile it = float64 as tests do, at batches that threads share: compilers were wrong there."""
     mixer, x = make(name, 16, 2, n=16), tokens(16, 16, batch=(batch,))
