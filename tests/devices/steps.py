@@ -55,7 +55,9 @@ class InParts(Batching):
         for part in range(self.parts):
             own = jax.random.key(0) if key is None else jax.random.fold_in(key, part)
             orders.append(part * size + jnp.argsort(jax.random.bits(own, (size,), "uint32")))
-        pieces = [jnp.stack(orders)[:, t * size // self.steps : (t + 1) * size // self.steps] for t in range(self.steps)]
+        pieces = [
+            jnp.stack(orders)[:, t * size // self.steps : (t + 1) * size // self.steps] for t in range(self.steps)
+        ]
         return Shuffled(self.steps, jnp.concatenate([piece.reshape(-1) for piece in pieces]))
 
 

@@ -27,7 +27,10 @@ CASES = {
     "some": (({"data": 2}, 32, 64, 1), "2 devices (cpu): data 2"),
     "both": (({"sequence": 4}, 32, 64, 1), "8 devices (cpu): data 2 × sequence 4"),
     "sharded": (({"sharded": True}, 32, 64, 1), "8 devices (cpu): data 8, sharded parameters"),
-    "too many": (({"data": 16}, 32, 64, 1), "devices.data=16: 16 × 1 devices are asked for, and there are 8; take 1 to 8"),
+    "too many": (
+        ({"data": 16}, 32, 64, 1),
+        "devices.data=16: 16 × 1 devices are asked for, and there are 8; take 1 to 8",
+    ),
     "too long": (({"sequence": 9}, 32, 64, 1), "devices.sequence=9: there are 8 devices; take 1 to 8"),
     "none": (({"sequence": 0}, 32, 64, 1), "devices.sequence=0: there are 8 devices; take 1 to 8"),
     "odd": (
@@ -67,6 +70,16 @@ def test_meshes_fit_or_are_refused_with_numbers_that_would_work(answers, name):
 def test_where_processes_meet():
     assert Distributed.parse("auto").kind == "auto"
     assert Distributed.parse("10.0.0.1:1234,4,3") == Distributed("by hand", "10.0.0.1:1234", 4, 3)
-    for words in ("", "on", "host", "host:1", "host:1234,2", "host:1234,2,2", "host:0,2,0", "host:99999,2,0", "a b:1,2,0"):
+    for words in (
+        "",
+        "on",
+        "host",
+        "host:1",
+        "host:1234,2",
+        "host:1234,2,2",
+        "host:0,2,0",
+        "host:99999,2,0",
+        "a b:1,2,0",
+    ):
         with pytest.raises(FieldError, match="distributed"):
             Distributed.parse(words)

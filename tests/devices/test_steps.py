@@ -7,10 +7,20 @@ from pathlib import Path
 
 import pytest
 
-MIXERS = (
-    "self-attention linear-attention elu-linear-attention linformer longformer soft hyena nadaraya-watson "
-    "mttt-linear mttt-mlp mttt-mlp-t4 mttt-mlp-sgd4"
-).split()
+MIXERS = [
+    "self-attention",
+    "linear-attention",
+    "elu-linear-attention",
+    "linformer",
+    "longformer",
+    "soft",
+    "hyena",
+    "nadaraya-watson",
+    "mttt-linear",
+    "mttt-mlp",
+    "mttt-mlp-t4",
+    "mttt-mlp-sgd4",
+]
 SPLIT = ("linear-attention", "elu-linear-attention", "mttt-linear", "mttt-mlp", "mttt-mlp-t4", "mttt-mlp-sgd4")
 
 

@@ -62,7 +62,9 @@ def step_on(case: Case, data: int, sequence: int) -> Step:
     return Step(workload, LAYERS[case.layer], accumulate=parts, placement=placement_of(data=data, sequence=sequence))
 
 
-def devices_bench(cases: Iterable[str] = tuple(CASES), *, say: Callable[[str], None] = lambda words: None) -> dict[str, Any]:
+def devices_bench(
+    cases: Iterable[str] = tuple(CASES), *, say: Callable[[str], None] = lambda words: None
+) -> dict[str, Any]:
     """Compile the step of each case on each mesh. The process has to have enough emulated devices."""
     rows = []
     for name in cases:

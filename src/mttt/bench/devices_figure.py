@@ -17,13 +17,22 @@ def draw_devices(found: dict[str, Any], path: Path) -> None:
         for number, chip in enumerate(found["accelerators"]):
             name, colour = chip["name"], f"C{number}"
             speeds = [row["bounds"][name]["images_per_second"] for row in rows]
-            panel.plot([_devices(row) for row in rows if row["sequence"] == 1],
-                       [speed for row, speed in zip(rows, speeds, strict=True) if row["sequence"] == 1], color=colour)
+            panel.plot(
+                [_devices(row) for row in rows if row["sequence"] == 1],
+                [speed for row, speed in zip(rows, speeds, strict=True) if row["sequence"] == 1],
+                color=colour,
+            )
             for row, speed in zip(rows, speeds, strict=True):
                 fits = row["bounds"][name]["fits"]
                 mark = "o" if row["sequence"] == 1 else "s"
-                panel.plot(_devices(row), speed, mark, color=colour, markerfacecolor=colour if fits else "none",
-                           label=name if row is rows[0] else None)
+                panel.plot(
+                    _devices(row),
+                    speed,
+                    mark,
+                    color=colour,
+                    markerfacecolor=colour if fits else "none",
+                    label=name if row is rows[0] else None,
+                )
         panel.set(xscale="log", yscale="log", title=case, xlabel="devices", ylabel="images/s, at most")
         panel.legend(frameon=False, fontsize=8)
         panel.grid(alpha=0.3)

@@ -23,8 +23,8 @@ from mttt.bench.measure import (
     temp_bytes,
 )
 from mttt.data import Batch, Spec
-from mttt.mixers import SelfAttention
 from mttt.devices import Placement
+from mttt.mixers import SelfAttention
 from mttt.models import SMALL, TINY, LearnedPositions, MakeMixer, SinCosPositions, Size, ViT
 from mttt.outer import train_step
 from mttt.recipes import Recipe
@@ -104,7 +104,9 @@ class Step:
         objective, rule = self._prepared.objective, self._prepared.rule
 
         def step(arrays: Any, batch: Any) -> Any:
-            return eqx.filter(train_step(eqx.combine(arrays, rest), batch, objective=objective, rule=rule), eqx.is_array)
+            return eqx.filter(
+                train_step(eqx.combine(arrays, rest), batch, objective=objective, rule=rule), eqx.is_array
+            )
 
         return counter(step, state, self.shapes())
 

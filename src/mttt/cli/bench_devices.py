@@ -71,8 +71,8 @@ def show_devices(found: dict[str, Any], console: Console) -> None:
         before = row["case"]
     console.print(table)
     console.print(
-        "On each device: memory of the compiled step, useful FLOPs, bytes sent. Seconds: the larger of FLOPs / peak and "
-        "bytes / link of a published accelerator, a lower bound of the time of a step; (c) is the link. –: does not fit.",
+        "On each device: memory of the compiled step, useful FLOPs, bytes sent. Seconds: a step takes at least the "
+        "larger of FLOPs / peak and bytes / link of a published accelerator; (c) is the link. –: does not fit.",
         highlight=False,
     )
 

@@ -51,7 +51,9 @@ def examine() -> dict[str, Any]:
     return {
         "mttt": __version__,
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in ("jax", "jaxlib", "equinox", "optax", "orbax-checkpoint", "grain")},
+        "packages": {
+            name: _version(name) for name in ("jax", "jaxlib", "equinox", "optax", "orbax-checkpoint", "grain")
+        },
         "backend": jax.default_backend(),
         "devices": [str(device.device_kind) for device in devices],
         "processors": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
