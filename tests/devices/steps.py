@@ -1,6 +1,7 @@
 """Training steps on eight emulated devices and on one, compared in a process of their own; the result as JSON lines.
 
-python steps.py NAME…: mixers of `MIXERS`.
+python steps.py [NAME…]: mixers of `MIXERS`, on all of `PLACEMENTS`; with --quick on one that splits everything, but for
+MTTT-MLP. All of it takes minutes, so the test is quick.
 """
 
 import json
@@ -9,6 +10,7 @@ import sys
 
 os.environ["JAX_NUM_CPU_DEVICES"] = "8"
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -69,7 +71,7 @@ MIXERS = {
     "elu-linear-attention": mttt.EluLinearAttention,
     "linformer": partial(mttt.Linformer, tokens=TOKENS, rank=8),
     "longformer": partial(mttt.Longformer, window=8),
-    "soft": partial(mttt.SOFT, landmarks=8),
+    "soft": partial(mttt.SOFT, landmarks=8, iterations=6),
     "hyena": partial(mttt.Hyena, width=8, bands=2),
     "mttt-linear": partial(mttt.TTT, learner=mttt.LinearLearner, start=mttt.Zeros, task=linear),
     "mttt-mlp": partial(mttt.TTT, learner=mttt.MLPLearner, adjoint=small),
@@ -97,18 +99,20 @@ def batch():
 class Seen:
     """What a training step and an evaluation leave behind, as NumPy."""
 
-    def __init__(self, training, placement=None):
+    def __init__(self, training, state, placement=None, *, inner):
         if placement is not None:
             training = replace(training, placement=placement)
-        put = (lambda rows: rows) if placement is None else placement.put_rows
-        with jax.set_mesh(jax.sharding.Mesh(jax.devices()[:1], "x")) if placement is None else placement():
-            before, program, rows = training.state(), training.program(), put(batch())
+        before, rows = state, batch()
+        with nullcontext() if placement is None else placement():
+            if placement is not None:
+                before, rows = placement.put(state), placement.put_rows(rows)
+            self.inner = None
+            if inner:
+                self.inner = np.asarray(eqx.filter_jit(training.objective.measure)(before.model, rows).losses)
+            compiled = training.program().lower(rows).compile()
+            self.text = compiled.as_text()
             old = self._arrays(before.model)
-            judged = eqx.filter_jit(training.objective.measure)(before.model, rows)
-            self.inner = None if judged.losses is None else np.asarray(judged.losses)
-            lowered = program.lower(rows)
-            self.text = lowered.compile().as_text()
-            after, _ = program(before, rows)
+            after, _ = compiled(eqx.filter(before, eqx.is_array), rows)
         self.loss = float(after.totals.loss)
         self.gradient = [a - b for a, b in zip(old, self._arrays(after.model), strict=True)]
 
@@ -120,15 +124,21 @@ def apart(one, other):
     return float(np.max(np.abs(one - other)) / (np.max(np.abs(other)) + 1e-30))
 
 
-def compare(name):
-    mixer = MIXERS[name]
-    plain = Seen(prepared(mixer))
+def compare(name, quick):
+    mixer, inner = MIXERS[name], name.startswith("mttt")
+    state = prepared(mixer).state()
+    # Arrays of their own: a step reuses the memory of the state that it is given.
+    fresh = lambda: jax.tree.map(lambda leaf: leaf.copy() if eqx.is_array(leaf) else leaf, state)  # noqa: E731
+    plain = Seen(prepared(mixer), fresh(), inner=inner)
     largest = max(float(np.max(np.abs(each))) for each in plain.gradient)
     for where, asked in PLACEMENTS.items():
+        if quick and name != "mttt-mlp" and where != "data 2, sequence 4":
+            continue
         expected, parts = plain, asked.get("sequence", 1)
         if name == "mttt-mlp-sgd4" and parts > 1:
-            expected = Seen(prepared(partial(mixer, batching=InParts(4, parts))))
-        got = Seen(prepared(mixer), placement_of(**asked))
+            other = prepared(partial(mixer, batching=InParts(4, parts)))
+            expected = Seen(other, other.state(), inner=inner)
+        got = Seen(prepared(mixer), fresh(), placement_of(**asked), inner=inner)
         errors = [float(np.max(np.abs(a - b))) / largest for a, b in zip(got.gradient, expected.gradient, strict=True)]
         gathered = [one.bytes for one in collectives(got.text) if one.kind in ("all-gather", "all-to-all")]
         yield {
@@ -143,6 +153,7 @@ def compare(name):
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or MIXERS:
-        for line in compare(name):
+    words = sys.argv[1:]
+    for name in [word for word in words if word != "--quick"] or MIXERS:
+        for line in compare(name, "--quick" in words):
             print(json.dumps(line), flush=True)

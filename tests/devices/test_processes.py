@@ -49,7 +49,9 @@ def assert_alike(run, reference):
     assert [(line["kind"], line["step"]) for line in got] == [(line["kind"], line["step"]) for line in expected]
     for one, other in zip(got, expected, strict=True):
         assert one["loss"] == pytest.approx(other["loss"], rel=2e-3), one
-    assert Run.open(run).result["loss"] == pytest.approx(Run.open(reference).result["loss"], rel=2e-3)
+    results = [Run.open(path).result for path in (run, reference)]
+    assert results[0] is not None and results[1] is not None
+    assert results[0]["loss"] == pytest.approx(results[1]["loss"], rel=2e-3)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from rich.console import Console
 
@@ -15,6 +15,7 @@ from mttt.cli.arguments import UsageError, refusing
 from mttt.cli.say import printable
 from mttt.devices import ALONE, Company, Distributed, NotConnected, OtherFailed, Together, Watch, connected
 from mttt.fields import FieldError
+from mttt.runs import RunError
 
 DEVICE_FLAGS = ("--devices.data", "--devices.sequence", "--devices.parameters", "--distributed", "--patience")
 
@@ -54,30 +55,27 @@ def in_company(distributed: str, patience: float) -> Iterator[Company]:
     with Watch(together, patience) as watch:
         try:
             yield together
-        except OtherFailed:
-            raise
         except Exception as error:
-            # The others may wait for this process in a collective: they are told, and end by themselves. A collective
-            # that fails here failed because another process is gone; the watch knows which one.
-            if type(error).__module__.startswith("jax") or "Gloo" in str(error):
-                watch.wait()
-            watch.failed(str(error) or type(error).__name__)
-            raise
+            _end(error, together, watch)
         together.tell("")  # nobody leaves before all are done
 
 
-@contextmanager
-def ending(company: Company) -> Iterator[None]:
-    """Where several processes run, an error ends this one without waiting for the others to say goodbye."""
-    try:
-        yield
-    except Exception as error:
-        if company.count == 1:
-            raise
-        from mttt.runs import RunError
+def _end(error: Exception, together: Together, watch: Watch) -> NoReturn:
+    """Say why, here and to the others, and end without waiting for them: they may be inside a collective."""
+    if _is_of_collectives(error):
+        watch.wait()  # another process may have said why it is gone
+        text = "another process of this training is gone: the connection to it was closed"
+        print(f"mttt: {text}. The same command continues from the newest checkpoint.", file=sys.stderr, flush=True)
+        os._exit(1)
+    if not isinstance(error, OtherFailed):
+        watch.failed(str(error) or type(error).__name__)
+    print(printable(f"mttt: {error}"), file=sys.stderr, flush=True)
+    os._exit(2 if isinstance(error, UsageError | RunError) else 1)
 
-        print(printable(f"mttt: {error}"), file=sys.stderr, flush=True)
-        os._exit(2 if isinstance(error, UsageError | RunError) else 1)
+
+def _is_of_collectives(error: Exception) -> bool:
+    """A collective in which a process is missing fails in the runtime, not in a sentence of ours."""
+    return type(error).__name__ in ("JaxRuntimeError", "XlaRuntimeError") or "Gloo" in str(error)
 
 
 def quiet_unless_first(company: Company, console: Console) -> Console:

@@ -23,7 +23,7 @@ from mttt.cli.arguments import (
     take_preset,
     value_of,
 )
-from mttt.cli.company import DEVICE_FLAGS, Devices, check_alike, ending, in_company, quiet_unless_first
+from mttt.cli.company import DEVICE_FLAGS, Devices, check_alike, in_company, quiet_unless_first
 from mttt.cli.opening import make_longer, open_or_create, opened_by_first, program, quoted
 from mttt.cli.parsing import parsed
 from mttt.cli.progress import progress
@@ -151,7 +151,7 @@ def main(words: list[str], console: Console) -> int:
         preset, arguments = parse(words)
         check_workers(arguments.workers)
         path = arguments.run or default_path(preset, arguments)
-    with in_company(arguments.distributed, arguments.patience) as company, ending(company):
+    with in_company(arguments.distributed, arguments.patience) as company:
         return _train(preset, arguments, path, company, quiet_unless_first(company, console))
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
@@ -97,7 +98,7 @@ class Placement(NamedTuple):
     def _of_array(self, array: Any) -> NamedSharding:
         """Split along the largest axis that divides, the last one of several."""
         axes = [axis for axis, size in enumerate(array.shape) if size % self.data == 0 and size]
-        if not self.sharded or self.data == 1 or not axes or jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key):
+        if not self.sharded or self.data == 1 or not axes or jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
             return self.everywhere()
         axis = max(axes, key=lambda axis: (array.shape[axis], axis))
         return NamedSharding(self.mesh, PartitionSpec(*[DATA if at == axis else None for at in range(axis + 1)]))

@@ -3,7 +3,8 @@
 import os
 import re
 from contextlib import suppress
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import jax
 
@@ -17,7 +18,8 @@ class NotConnected(Exception):
     """The processes of a training did not find each other."""
 
 
-class Distributed(NamedTuple):
+@dataclass(frozen=True)
+class Distributed:
     """Where the processes meet: `kind` is auto, off or by hand."""
 
     kind: str

@@ -135,8 +135,8 @@ class Watch:
             time.sleep(3 * _EVERY)
 
     def wait(self) -> None:
-        """For the watch to find out who is gone, and to end this process."""
-        self._thread.join(self._patience + 2 * _EVERY)
+        """For the watch to find out who has said why it failed, and to end this process."""
+        self._thread.join(3 * _EVERY)
 
     def _look(self) -> None:
         others = [number for number in range(self._together.count) if number != self._together.number]
