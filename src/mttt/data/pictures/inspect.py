@@ -130,8 +130,8 @@ def _too_few(counts: dict[str, list[int]]) -> list[str]:
     if others or any(round(HOLDOUT * number) for number in train):
         return []
     return [
-        f"there is no test set, and no class has enough images for {HOLDOUT:.0%} of them to be held out; add images, or "
-        "hold out more of them (data.holdout)"
+        f"there is no test set, and no class has enough images for {HOLDOUT:.0%} of them to be held out; add images, "
+        "or hold out more of them (data.holdout)"
     ]
 
 
