@@ -63,7 +63,8 @@ def hold_out(source: Source[T], fraction: float, *, seed: int = 0) -> tuple[Subs
         members = np.flatnonzero(labels == label)
         held[rng.permutation(members)[: round(fraction * len(members))]] = True
     if held.all() or not held.any():
+        what, change = ("train", "smaller") if held.all() else ("evaluate", "larger")
         raise ValueError(
-            f"holdout={fraction} of {len(labels)} examples leaves none to {'train' if held.all() else 'evaluate'} on"
+            f"holdout={fraction} of every class of {len(labels)} examples leaves none to {what} on; take a {change} one"
         )
     return Subset(source, np.flatnonzero(~held)), Subset(source, np.flatnonzero(held))

@@ -92,7 +92,11 @@ def test_a_tree_without_split_is_searched_for_images_that_are_there_twice(tmp_pa
     (tmp_path / "b" / "copy.png").write_bytes((tmp_path / "a" / "1.png").read_bytes())
     report = look(tmp_path)
     assert [tuple(pair) for pair in report.duplicates.pairs] == [("a/1.png", "b/copy.png", False)]
+    assert "no class has enough images for 10% of them to be held out" in report.problems[0]
+    making.tree(tmp_path / "c", {"": 10}, seed=50)
+    report = look(tmp_path)
     assert "2 classes have too few images for 10% of them to be held out: a, b" in report.notes
+    assert report.problems == []
 
 
 def test_at_most_so_many_images_are_decoded_evenly_spread(tmp_path):
@@ -159,7 +163,7 @@ def test_what_nothing_can_be_trained_on_is_exit_code_1(tmp_path, monkeypatch, ca
 
 
 def test_names_that_look_like_markup_are_printed_as_they_are(tmp_path, monkeypatch, capsys):
-    making.tree(tmp_path / "set", {"[red]x": 3, "y[/]": 3})
+    making.tree(tmp_path / "set", {"[red]x": 10, "y[/]": 10})
     monkeypatch.chdir(tmp_path)
     assert run("inspect", "set") == 0
     out = capsys.readouterr().out

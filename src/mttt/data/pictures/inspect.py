@@ -94,7 +94,7 @@ def inspect(found: Found, where: str, *, check: int | None = 2000, progress: Pro
         found.classes,
         counts,
         found.native_shape,
-        list(map(printable, found.problems)),
+        [*map(printable, found.problems), *_too_few(counts)],
         _notes(found.classes, counts),
         list(map(printable, found.ignored)),
         sum(map(len, found.parts.values())),
@@ -118,10 +118,21 @@ def _notes(classes: tuple[str, ...], counts: dict[str, list[int]]) -> list[str]:
             notes.append(f"{have} no {part} images: {_some(missing)}")
     if not others:
         small = [name for name, number in zip(classes, train, strict=True) if round(HOLDOUT * number) == 0]
-        if small:
+        if small and not _too_few(counts):
             have = counted(len(small), "class has", "classes have")
             notes.append(f"{have} too few images for {HOLDOUT:.0%} of them to be held out: {_some(small)}")
     return notes
+
+
+def _too_few(counts: dict[str, list[int]]) -> list[str]:
+    """Training holds images out where there is no test set."""
+    train, *others = counts.values()
+    if others or any(round(HOLDOUT * number) for number in train):
+        return []
+    return [
+        f"there is no test set, and no class has enough images for {HOLDOUT:.0%} of them to be held out; add images, "
+        "or hold out more of them (data.holdout)"
+    ]
 
 
 def _some(names: list[str], limit: int = 5) -> str:
