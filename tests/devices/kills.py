@@ -33,7 +33,8 @@ def main(directory, count, seed):
         last = (printed[1 - victim][1].strip().splitlines() or [""])[-1]
         took = time.monotonic() - begin
         print(
-            f"{number}: killed {victim} after {seconds:.1f} s (running: {running}), codes {codes}, {took:.1f} s: {last[:120]}",
+            f"{number}: killed {victim} after {seconds:.1f} s (running: {running}), codes {codes}, "
+            f"{took:.1f} s: {last[:120]}",
             flush=True,
         )
         if codes == [0, 0]:

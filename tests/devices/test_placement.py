@@ -29,7 +29,7 @@ CASES = {
     "sharded": (({"sharded": True}, 32, 64, 1), "8 devices (cpu): data 8, sharded parameters"),
     "too many": (
         ({"data": 16}, 32, 64, 1),
-        "devices.data=16: 16 × 1 devices are asked for, and there are 8; take 1 to 8",
+        "devices.data=16: 16 × 1 devices are asked for, and there are 8 devices; take 1 to 8",
     ),
     "too long": (({"sequence": 9}, 32, 64, 1), "devices.sequence=9: there are 8 devices; take 1 to 8"),
     "none": (({"sequence": 0}, 32, 64, 1), "devices.sequence=0: there are 8 devices; take 1 to 8"),

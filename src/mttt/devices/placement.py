@@ -131,16 +131,16 @@ def placement_of(*, data: int | None = None, sequence: int = 1, sharded: bool = 
     devices = jax.devices()
     most = len(devices)
     if sequence < 1 or sequence > most:
-        raise FieldError("devices.sequence", sequence, f"there are {_count(most)}; take 1 to {most}")
+        raise FieldError("devices.sequence", sequence, f"there {_count(most)}; take 1 to {most}")
     if data is None:
         if most % sequence:
             fit = _words(_divisors(most, most))
             raise FieldError(
-                "devices.sequence", sequence, f"it does not divide {_count(most)}; take {fit}, or give devices.data too"
+                "devices.sequence", sequence, f"it does not divide {most} devices; take {fit}, or give devices.data too"
             )
         data = most // sequence
     if data < 1 or data * sequence > most:
-        reason = f"{data} × {sequence} devices are asked for, and there are {most}; take 1 to {most // sequence}"
+        reason = f"{data} × {sequence} devices are asked for, and there {_count(most)}; take 1 to {most // sequence}"
         raise FieldError("devices.data", data, reason)
     processes = jax.process_count()
     if processes > 1 and data * sequence != most:
@@ -151,4 +151,4 @@ def placement_of(*, data: int | None = None, sequence: int = 1, sharded: bool = 
 
 
 def _count(devices: int) -> str:
-    return f"{devices} device" + "s" * (devices != 1)
+    return "is 1 device" if devices == 1 else f"are {devices} devices"
