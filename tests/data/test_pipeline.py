@@ -56,15 +56,15 @@ def test_workers_and_processes_make_the_same_batches():
     """Any number of workers, and each process its own rows."""
     train = PictureView(load_digits().train, VARIED, (8, 8, 1))
     with training_batches(train, 24, seed=5) as alone, training_batches(train, 24, seed=5, workers=2) as together:
-        parts = [training_batches(train, 24, seed=5, process=(i, 3)) for i in range(3)]
+        parts = [training_batches(train, 24, seed=5, rows=range(8 * i, 8 * i + 8)) for i in range(3)]
         for _ in range(7):
             batch = next(alone)
             same(batch, next(together))
             rows = [next(part) for part in parts]
             same(batch, [np.concatenate(columns) for columns in zip(*rows, strict=True)])
     assert (np.asarray(batch.inputs) != np.asarray(next(training_batches(train, 24, seed=5)).inputs)).any()
-    with pytest.raises(ValueError, match="must share a batch of 24 evenly"):
-        training_batches(train, 24, seed=5, process=(0, 5))
+    with pytest.raises(ValueError, match="has the rows 0 to 23"):
+        training_batches(train, 24, seed=5, rows=range(20, 25))
 
 
 def test_evaluation_sees_every_image_once_in_batches_of_one_shape():

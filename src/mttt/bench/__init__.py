@@ -3,6 +3,8 @@
 from mttt.bench.compile import compile_bench as compile_bench
 from mttt.bench.crossover import crossovers as crossovers
 from mttt.bench.data import data_bench as data_bench, digits_view as digits_view, pictures_view as pictures_view
+from mttt.bench.devices import CASES as CASES, MOST as MOST, devices_bench as devices_bench
+from mttt.bench.devices_figure import draw_devices as draw_devices
 from mttt.bench.figure import draw_layers as draw_layers
 from mttt.bench.gradients import gradients_bench as gradients_bench
 from mttt.bench.layers import (

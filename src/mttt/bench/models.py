@@ -1,6 +1,7 @@
 """A whole training step of a ViT: time, buffers, resident memory."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -22,10 +23,12 @@ from mttt.bench.measure import (
     temp_bytes,
 )
 from mttt.data import Batch, Spec
+from mttt.devices import Placement
 from mttt.mixers import SelfAttention
 from mttt.models import SMALL, TINY, LearnedPositions, MakeMixer, SinCosPositions, Size, ViT
+from mttt.outer import train_step
 from mttt.recipes import Recipe
-from mttt.recipes.outer import AdamRecipe
+from mttt.recipes.outer import AdamRecipe, ExactRecipe
 from mttt.training import prepare_for
 
 
@@ -54,11 +57,13 @@ CLASSES = 1000
 class Step:
     """A training step, to be compiled and run."""
 
-    def __init__(self, workload: Workload, mixer: MakeMixer):
+    def __init__(
+        self, workload: Workload, mixer: MakeMixer, *, accumulate: int = 1, placement: Placement | None = None
+    ):
         self.workload = w = workload
         shape = (w.side, w.side, 3)
         spec = Spec(jax.ShapeDtypeStruct(shape, np.uint8), tuple(map(str, range(CLASSES))))
-        recipe = Recipe(optimizer=AdamRecipe(bfloat16_moment=True), batch_size=w.batch)
+        recipe = Recipe(optimizer=AdamRecipe(bfloat16_moment=True), batch_size=w.batch, outer=ExactRecipe(accumulate))
         make = partial(
             ViT,
             shape,
@@ -70,7 +75,9 @@ class Step:
             remat=w.remat,
         )
         # Layers that are only here to be compared with have no recipe.
-        self._prepared = replace(prepare_for(recipe, spec, w.batch), model=lambda key: make(key=key))
+        self._prepared = replace(
+            prepare_for(recipe, spec, w.batch), model=lambda key: make(key=key), placement=placement
+        )
 
     def batch(self) -> Batch:
         """Images of noise."""
@@ -78,10 +85,30 @@ class Step:
         images = np.random.default_rng(0).integers(0, 256, (m.batch, m.side, m.side, 3), np.uint8)
         return Batch(images, np.zeros(m.batch, np.int32), np.ones(m.batch, np.float32))
 
+    def shapes(self) -> Batch:
+        """Shapes of a batch, where its rows are."""
+        w, placement = self.workload, self._prepared.placement
+        shape = partial(jax.ShapeDtypeStruct, sharding=None if placement is None else placement.rows())
+        images = shape((w.batch, w.side, w.side, 3), np.uint8)
+        return Batch(images, shape((w.batch,), np.int32), shape((w.batch,), np.float32))  # pyright: ignore[reportArgumentType]
+
     def lower(self) -> Any:
         """The program, with the state's memory reused."""
-        batch = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), self.batch())
-        return self._prepared.program().lower(batch)
+        placement = self._prepared.placement
+        with nullcontext() if placement is None else placement():
+            return self._prepared.program().lower(self.shapes())
+
+    def count(self, counter: Callable[..., Any]) -> Any:
+        """What `counter(function, *arguments)` says of the step."""
+        state, rest = eqx.partition(self._prepared.shapes(), lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct))
+        objective, rule = self._prepared.objective, self._prepared.rule
+
+        def step(arrays: Any, batch: Any) -> Any:
+            return eqx.filter(
+                train_step(eqx.combine(arrays, rest), batch, objective=objective, rule=rule), eqx.is_array
+            )
+
+        return counter(step, state, self.shapes())
 
     def runner(self, compiled: Any) -> Callable[[], Any]:
         """Step after step from the same images."""

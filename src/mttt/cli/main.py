@@ -18,6 +18,7 @@ COMMANDS = {
     "predict": "classify pictures with a trained model",
     "presets": "list the presets",
     "data": "look at a data set before training on it",
+    "doctor": "look at this machine: versions, devices, memory",
     "bench": "measure speed, memory and FLOPs on this machine",
     "study": "the paper's tables, with its numbers beside ours",
 }

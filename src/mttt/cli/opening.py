@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from rich.console import Console
 from mttt.cli.arguments import UsageError, flagged, refusing
 from mttt.cli.say import count, say
 from mttt.data import DataSet, describe
+from mttt.devices import Company, OtherFailed, done_by_first
 from mttt.fields import FieldError, differences
 from mttt.recipes import Recipe, encode, recipe_of
 from mttt.recipes.inner_optimizers import LearnedRateRecipe
@@ -79,6 +81,28 @@ def open_or_create(
     if begun.drawn:
         say(console, f"Redrawn: {', '.join(name.removeprefix('.') for name in begun.drawn)}")
     return Opened(run, prepared, False)
+
+
+def opened_by_first(company: Company, make: Callable[[], Opened], path: Path, data: DataSet) -> Opened:
+    """The first process opens or makes the run, and makes it longer; the others find it there."""
+    if company.count == 1:
+        return make()
+    opened: list[Opened] = []
+
+    def first() -> str:
+        opened.append(make())
+        if opened[0].longer:
+            raise UsageError("a run is made longer by one process: give --epochs to a command with --distributed off")
+        return ""
+
+    try:
+        done_by_first(company, first)
+    except OtherFailed as error:
+        raise UsageError(str(error)) from error
+    if opened:
+        return opened[0]
+    run = Run.open(path)
+    return Opened(run, prepare(recipe_of(run), data), False)
 
 
 def _open(path: Path, recipe: Recipe, data: DataSet, console: Console, *, source: Path | None, anew: bool) -> Opened:

@@ -3,8 +3,9 @@
 import shutil
 import textwrap
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -22,18 +23,20 @@ from mttt.cli.arguments import (
     take_preset,
     value_of,
 )
-from mttt.cli.opening import make_longer, open_or_create, program, quoted
+from mttt.cli.company import DEVICE_FLAGS, Devices, check_alike, in_company, quiet_unless_first
+from mttt.cli.opening import make_longer, open_or_create, opened_by_first, program, quoted
 from mttt.cli.parsing import parsed
 from mttt.cli.progress import progress
 from mttt.cli.say import count, one_line, say
-from mttt.data import BadData, BadExample, DataSet
+from mttt.data import BadData, BadExample, DataSet, describe
+from mttt.devices import Company, Placement, placement_of
 from mttt.outer import Interrupted
-from mttt.recipes import DEFAULT, PRESETS, Recipe, name_of, read_recipe, recipe_of, stem_of
+from mttt.recipes import DEFAULT, PRESETS, Recipe, encode, name_of, read_recipe, recipe_of, stem_of
 from mttt.recipes.options import options
 from mttt.recipes.ttt import STARTS, TTTRecipe
 from mttt.report import complete_figures, draw_figures
-from mttt.runs import Run
-from mttt.training import default_workers, launch
+from mttt.runs import Run, versions
+from mttt.training import default_workers, launch, prepare
 
 # tyro keeps the line breaks of a docstring, so what takes more than a line is written here.
 _RUN = (
@@ -48,6 +51,10 @@ _WORKERS = (
     "processes that prepare images; 0 is threads of this one. By default one for two processors where pictures are "
     "decoded, none otherwise. The numbers do not depend on it"
 )
+_DISTRIBUTED = (
+    "several processes: auto finds Slurm, Open MPI, Cloud TPU and Kubernetes; off is one process; "
+    "HOST:PORT,COUNT,NUMBER names process 0's address, how many there are, and which one this is"
+)
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,10 @@ class Arguments:
     file: Annotated[Path | None, tyro.conf.arg(name="recipe")] = None
     """JSON file with a recipe to start from instead of a preset: the recipe.json of a run, or one of your own"""
     workers: Annotated[int | None, tyro.conf.arg(help=_WORKERS)] = None
+    devices: Devices = Devices()  # noqa: RUF009
+    distributed: Annotated[str, tyro.conf.arg(help=_DISTRIBUTED)] = "auto"
+    patience: float = 60.0
+    """seconds after which a process that is killed or hangs is given up by the others"""
 
 
 def _description(recipe: Recipe) -> str:
@@ -103,7 +114,7 @@ def parse(words: list[str]) -> tuple[str | None, Arguments]:
     arguments = parsed(
         Arguments,
         rest,
-        known=[*recipe_flags(base), *_STARTS, "--workers"],
+        known=[*recipe_flags(base), *_STARTS, "--workers", *DEVICE_FLAGS],
         default=Arguments(base),
         prog="mttt train",
         description=_description(base),
@@ -140,22 +151,35 @@ def main(words: list[str], console: Console) -> int:
         preset, arguments = parse(words)
         check_workers(arguments.workers)
         path = arguments.run or default_path(preset, arguments)
+    with in_company(arguments.distributed, arguments.patience) as company:
+        return _train(preset, arguments, path, company, quiet_unless_first(company, console))
+
+
+def _train(preset: str | None, arguments: Arguments, path: Path, company: Company, console: Console) -> int:
+    with refusing():
         data = arguments.recipe.data.load()
+        wanted = arguments.devices
+        placement = placement_of(data=wanted.data, sequence=wanted.sequence, sharded=wanted.parameters == "sharded")
+        prepare(arguments.recipe, data).on(placement)
+    check_alike(company, {"recipe": encode(arguments.recipe), "version": versions(), "data set": describe(data)})
     start, anew = arguments.start, arguments.start is None and preset is not None
-    opened = open_or_create(path, arguments.recipe, data, console, source=start, anew=anew)
+    open_here = partial(open_or_create, path, arguments.recipe, data, console, source=start, anew=anew)
+    opened = opened_by_first(company, open_here, path, data)
     if opened.finished:
-        return _tell_finished(opened.run, console)
+        return _tell_finished(opened.run, console) if company.first else 0
     begin = time.monotonic()
-    with opened.run.locked():
+    with opened.run.locked() if company.first else nullcontext():
         if opened.longer:
             opened = make_longer(opened, console)
-        run, prepared = opened.run, opened.prepared
+        run, prepared = opened.run, opened.prepared.on(placement)
         say(console, f"Run: {path}\nCtrl-C stops and saves; the same command continues.")
         say(console, _what_is_there(data))
+        if placement.mesh.size > 1:
+            say(console, _where(placement, company))
         workers = default_workers(data) if arguments.workers is None else arguments.workers
         try:
             with progress(console, prepared.plan.steps, data.evaluation_name) as observer:
-                evaluation = launch(prepared, data, run, observer, workers=workers)
+                evaluation = launch(prepared, data, run, observer, workers=workers, company=company)
         except BadExample as error:
             skip = f"{program()} train --run {quoted(path)} --data.on-error skip"
             raise BadData(f"{error}. Replace or delete the file, or train without it: {skip}") from error
@@ -164,7 +188,7 @@ def main(words: list[str], console: Console) -> int:
             with suppress(OSError):  # the terminal may be gone
                 say(console, f"\nStopped and saved at step {stopped.step}. Continue with: {again}")
             return 128 + stopped.signal_number
-        figures = draw_figures(run)
+        figures = draw_figures(run) if company.first else []
     seconds = time.monotonic() - begin
     judged = f"{count(evaluation.examples, f'{data.evaluation_name} image')}"
     say(console, f"\nAccuracy {evaluation.accuracy:.1%} on {judged}, after {seconds:.0f} s in this process.")
@@ -178,6 +202,11 @@ def main(words: list[str], console: Console) -> int:
         say(console, "No figures: matplotlib is not installed (pip install matplotlib).")
     _next_steps(run, console)
     return 0
+
+
+def _where(placement: Placement, company: Company) -> str:
+    processes = f", {company.count} processes" if company.count > 1 else ""
+    return f"On {placement}{processes}"
 
 
 def _tell_finished(run: Run, console: Console) -> int:

@@ -30,13 +30,13 @@ def collate(rows: Sequence[Example | BadExample], view: View, *, size: int | Non
     skipped = tuple(Skipped(row.name, row.reason) for row in rows if isinstance(row, BadExample))
     good = [row for row in rows if isinstance(row, Example)]
     filler = good[0] if good else _zeros(view)
-    examples = [row if isinstance(row, Example) else filler for row in rows]
+    examples = [row if isinstance(row, Example) else filler for row in rows] or [filler]
     batch = Batch(
         jax.tree.map(lambda *parts: np.stack(parts), *(example.inputs for example in examples)),
         np.array([example.label for example in examples], np.int32),
-        np.array([isinstance(row, Example) for row in rows], np.float32),
+        np.array([isinstance(row, Example) for row in rows] or [False], np.float32),
     )
-    missing = 0 if size is None else size - len(rows)
+    missing = 0 if size is None else size - len(examples)
     if missing:
         batch = jax.tree.map(lambda a: np.concatenate([a, np.zeros((missing, *a.shape[1:]), a.dtype)]), batch)
     return Made(batch, skipped)

@@ -103,12 +103,7 @@ class EveryToken(Split):
 
 def every_row(content: PyTree[Array], mask: Bool[Array, " n"] | None) -> Rows:
     """All tokens of an input."""
-    return Rows(content, mask, jax.tree.leaves(content)[0].shape[0] if mask is None else _at_least_one(jnp.sum(mask)))
-
-
-def _at_least_one(count: Int[Array, "*t"]) -> Int[Array, "*t"]:
-    """For means over rows of which none may be real: then they are 0 instead of NaN."""
-    return jnp.maximum(count, 1)
+    return Rows(content, mask, jax.tree.leaves(content)[0].shape[0] if mask is None else jnp.sum(mask))
 
 
 @final
@@ -192,5 +187,5 @@ class ShuffledReal(Split):
         places = begins[:, None] + jnp.arange(-(-n // self.steps))[None, :]
         masks = places < (begins + counts)[:, None]
         rows = self.order[jnp.minimum(places, n - 1)]
-        each = jax.tree.map(lambda a: a[rows], content), masks, _at_least_one(counts)
+        each = jax.tree.map(lambda a: a[rows], content), masks, counts
         return [Phase(self.steps, each, lambda x: Rows(*x))]

@@ -14,11 +14,12 @@ from mttt.inner.batching import Phase, Rows, every_row
 from mttt.inner.learner import TokenwiseLearner, answers_of
 from mttt.inner.optimizer import Optimizer
 from mttt.inner.task import Problem, Task
+from mttt.nn.axis import count_of_all, total
 
 
 def mean_of(total: Float[Array, "*shape"], count: int | Int[Array, ""]) -> Float[Array, "*shape"]:
-    """total / count, where the count may be known only when the program runs."""
-    return total / (count if isinstance(count, int) else count.astype(total.dtype))
+    """total / count. Where the count is known only when the program runs, it may be 0, and the mean is 0 then."""
+    return total / (count if isinstance(count, int) else jnp.maximum(count, 1).astype(total.dtype))
 
 
 class Start(eqx.Module):
@@ -107,6 +108,7 @@ class Lesson(NamedTuple):
     adjoint: Adjoint
     key: PRNGKeyArray | None
     traced: bool  # whether losses are asked for
+    axis: str | None  # of a mesh, if these tokens are one part of an input
 
     def step_key(self, carry: Carry) -> PRNGKeyArray | None:
         """What a learner draws from in the step after this carry."""
@@ -116,9 +118,10 @@ class Lesson(NamedTuple):
         """One step of the inner loop (eq. 2)."""
         key = self.step_key(carry)
         weights, rest = eqx.partition(carry.learner, eqx.is_inexact_array)
+        count = count_of_all(rows.real, self.axis)
 
         def gradient(content: tuple[PyTree[Array], Any]) -> PyTree[Array]:
-            return jax.grad(lambda weights: self._part(eqx.combine(weights, rest), content, rows.real, key))(weights)
+            return jax.grad(lambda weights: self._part(eqx.combine(weights, rest), content, count, key))(weights)
 
         return carry.update(self.optimizer, self._sum(gradient, rows, carry.learner))
 
@@ -129,11 +132,13 @@ class Lesson(NamedTuple):
     def loss(self, learner: Any) -> Float[Array, ""]:
         """ℓ(W): the mean over all tokens."""
         rows = every_row(self.rows, self.mask)
-        return self._sum(lambda content: self._part(learner, content, rows.real, None), rows, learner, alone=True)
+        count = count_of_all(rows.real, self.axis)
+        return self._sum(lambda content: self._part(learner, content, count, None), rows, learner, alone=True)
 
     def _sum(self, function: Callable[..., Any], rows: Rows, learner: Any, *, alone: bool | None = None) -> Any:
         alone = sum(phase.steps for phase in self.phases) <= 1 if alone is None else alone
-        return self.adjoint.sum(function, (rows.content, rows.mask), learner, tokens=self.tokens.shape[0], alone=alone)
+        content, n = (rows.content, rows.mask), self.tokens.shape[0]
+        return total(self.adjoint.sum(function, content, learner, tokens=n, alone=alone), self.axis)
 
     def _part(
         self, learner: Any, content: tuple[PyTree[Array], Any], count: Any, key: PRNGKeyArray | None

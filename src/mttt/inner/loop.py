@@ -32,13 +32,16 @@ def inner_loop(
     key: PRNGKeyArray | None = None,
     losses: bool = False,
     adjoint: Adjoint = Recompute(),  # noqa: B008
+    axis: str | None = None,
 ) -> Learned:
     """Learn from `tokens` (n, d) with T steps of `optimizer` on `task`; `carry.learner` of the result answers.
 
     `start` is W₀ (`Trained`, `Frozen` or `Zeros` of a learner, `Memory` of one without weights), or the carry of an
     earlier loop, which then goes on. `mask` (n,) is False for tokens that are only padding. `key` is for random
-    batchings and for learners that draw. Losses cost a forward pass for each step and one more: only if asked for. The
-    result is differentiable to any order, in reverse mode, in everything that holds an array.
+    batchings and for learners that draw. Losses cost a forward pass for each step and one more: only if asked for.
+    Under `jax.shard_map`, `axis` names the mesh axis that the tokens of the input are split over: all parts learn one
+    W, from all tokens, and each takes its mini-batches from its own. The result is differentiable to any order, in
+    reverse mode, in everything that holds an array.
     """
     check_instance("start", start, Start, "Trained(learner)")
     check_instance("task", task, Task, "Reconstruction(dim, width, key=key)")
@@ -49,7 +52,7 @@ def inner_loop(
     split = batching.draw(tokens.shape[0], mask=mask, key=key)
     looks = split.looks + losses * (split.steps + 1)
     rows, pose = task.posing(tokens, keep=looks > 1 or adjoint.keeps_problem(tokens.shape[0]), mask=mask)
-    lesson = Lesson(task, tokens, mask, rows, pose, split.phases(rows), optimizer, adjoint, key, losses)
+    lesson = Lesson(task, tokens, mask, rows, pose, split.phases(rows), optimizer, adjoint, key, losses, axis)
     carry, phases, first = start.begin(lesson)
     history = list(first or ())
     for phase in phases:

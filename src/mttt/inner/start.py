@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from mttt.inner.carry import Begun, Carry, Lesson, Start, mean_of
 from mttt.inner.learner import NonParametric, answers_of
+from mttt.nn.axis import count_of_all, total
 from mttt.nn.dense import at_least_float32
 from mttt.nn.roles import Fixed
 
@@ -108,14 +109,17 @@ class Zeros(Start):
         slope = slope if mask is None else jnp.where(mask[:, None], slope, 0)
         gradient = self._pull_back(posed.inputs, slope, lesson.step_key(carry))
         losses = [lesson.loss(carry.learner)[None]] if lesson.traced else []
-        carry = carry.update(lesson.optimizer, jax.tree.map(lambda g: mean_of(g, real), gradient))
+        count = count_of_all(real, lesson.axis)
+        gradient = total(jax.tree.map(lambda g: mean_of(g, count), gradient), lesson.axis)
+        carry = carry.update(lesson.optimizer, gradient)
         return Begun(carry, [*first.rest(), *others], losses)
 
     def _pull_back(
         self, inputs: Float[Array, "n k"], cotangent: Float[Array, "n k"], key: PRNGKeyArray | None
     ) -> PyTree[Array]:
         """The gradient of W at W = 0, given the cotangent of the answers. The answers themselves are never used."""
-        with jax.ensure_compile_time_eval():
+        nowhere = jax.sharding.AbstractMesh((), ())  # under `jax.shard_map`, no number could be computed
+        with jax.sharding.use_abstract_mesh(nowhere), jax.ensure_compile_time_eval():
             answers = answers_of(self.written_out(inputs.dtype), jnp.ones((2, inputs.shape[1]), inputs.dtype))
         if not isinstance(answers, Tracer) and np.any(np.asarray(answers)):
             raise ValueError(

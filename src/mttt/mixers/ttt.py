@@ -7,6 +7,7 @@ from typing import Any, Protocol, final, runtime_checkable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.sharding import PartitionSpec
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mttt.inner import (
@@ -23,11 +24,13 @@ from mttt.inner import (
     Trained,
     inner_loop,
 )
-from mttt.inner.learner import answers_of
+from mttt.inner.learner import TokenwiseLearner, answers_of
+from mttt.inner.task import TokenwiseTask
 from mttt.mixers.base import Mixed, Mixer
 from mttt.mixers.heads import Merge, head_width, over_heads, stack_heads
 from mttt.mixers.trial import check_learner, check_made, check_maker, check_optimizer
 from mttt.nn import Dense
+from mttt.nn.axis import SEQUENCE, sequence_parts
 from mttt.nn.check import check_instance, check_key
 from mttt.nn.dense import at_least_float32, fan_in_uniform, fan_out_uniform
 
@@ -113,6 +116,42 @@ class TTT(Mixer):
     def mix(
         self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
     ) -> Mixed:
+        if sequence_parts() == 1 or not self._is_tokenwise():
+            return self._mix(tokens, mask, key, trace=trace, axis=None)
+        arrays, rest = eqx.partition(self, eqx.is_array)
+
+        def part(arrays, tokens, mask, key):
+            key = None if key is None else jax.random.fold_in(key, jax.lax.axis_index(SEQUENCE))
+            return eqx.combine(arrays, rest)._mix(tokens, mask, key, trace=trace, axis=SEQUENCE)
+
+        rows: Any = PartitionSpec(SEQUENCE)
+        whole: Any = PartitionSpec()
+        # Without the check of what varies from part to part, gradients of a part stay its own until they are summed.
+        run = jax.shard_map(
+            part,
+            in_specs=(whole, rows, rows, whole),
+            out_specs=Mixed(rows, whole),
+            axis_names={SEQUENCE},
+            check_vma=False,
+        )
+        return run(arrays, tokens, mask, key)
+
+    def _is_tokenwise(self) -> bool:
+        """Whether a part of the tokens can be learned from without the others."""
+        is_tokenwise = lambda node: isinstance(node, TokenwiseLearner)  # noqa: E731
+        found = any(map(is_tokenwise, jax.tree.leaves(self.start, is_leaf=is_tokenwise)))
+        return found and isinstance(self.task, TokenwiseTask)
+
+    def _mix(
+        self,
+        tokens: Float[Array, "n d"],
+        mask: Bool[Array, " n"] | None,
+        key: PRNGKeyArray | None,
+        *,
+        trace: bool,
+        axis: str | None,
+    ) -> Mixed:
+        """Of all tokens, or of one part of them."""
         # All heads share the split into mini-batches; what a learner draws is each head's own.
         split = self.batching.draw(tokens.shape[0], mask=mask, key=key)
         heads = self.merge.weight.shape[0]
@@ -121,7 +160,7 @@ class TTT(Mixer):
         def learn(parts):
             task, start, optimizer, key = parts
             learned = inner_loop(
-                start, task, optimizer, split, tokens, mask=mask, key=key, losses=trace, adjoint=self.adjoint
+                start, task, optimizer, split, tokens, mask=mask, key=key, losses=trace, adjoint=self.adjoint, axis=axis
             )
             return learned.carry.learner, None if learned.losses is None else task.report(learned.losses)
 

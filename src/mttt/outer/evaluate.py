@@ -1,7 +1,7 @@
 """Evaluation: accuracy, loss, and what the inner loops did. Deterministic; the model is not changed."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -49,23 +49,33 @@ class Evaluation(NamedTuple):
 def _evaluate_batch(model: Any, batch: Any, objective: Objective):
     score, losses, answers = objective.measure(model, batch)
     weighted = None if losses is None else jnp.einsum("b,blht->lht", batch.weights, losses)
-    return score, weighted, jnp.sum(batch.weights), answers
+    return score, weighted, batch.weights, answers
 
 
-def evaluate(model: Any, batches: Iterable[Any], *, objective: Objective) -> Evaluation:
+def evaluate(
+    model: Any,
+    batches: Iterable[Any],
+    *,
+    objective: Objective,
+    put: Callable[[Any], Any] = lambda batch: jax.tree.map(jnp.asarray, batch),
+    get: Callable[[Any], Any] = lambda arrays: arrays,
+) -> Evaluation:
     """A model with a `trace`, on batches with `weights`: rows of weight 0 do not count.
+
+    `put` brings a batch to the devices, and `get` brings what was computed back to where it can be read.
 
     Sums are float64 on the host, so the result does not depend on the size of the batches more than float32 does.
     """
     totals, examples, inner, answered = np.zeros(3), 0.0, None, []
     for batch in batches:
-        score, losses, weight, answers = _evaluate_batch(model, jax.tree.map(jnp.asarray, batch), objective)
+        score, losses, weights, answers = get(_evaluate_batch(model, put(batch), objective))
         totals += np.array([float(score.loss), float(score.correct), float(score.count)])
-        examples += float(weight)
+        real = np.asarray(weights) > 0
+        examples += float(np.sum(np.asarray(weights)))
         if losses is not None:
             inner = np.asarray(losses, np.float64) + (0 if inner is None else inner)
         if answers is not None:
-            answered.append(Answers(*(np.asarray(part)[np.asarray(batch.weights) > 0] for part in answers)))
+            answered.append(Answers(*(np.asarray(part)[real] for part in answers)))
     loss, correct, count = totals
     if not count:
         raise NothingToEvaluate("there is nothing to evaluate on: no row of any batch counts")

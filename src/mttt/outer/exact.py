@@ -56,4 +56,5 @@ class ExactGradient(Rule):
         size = leaf.shape[0]
         if size % self.accumulate:
             raise ValueError(f"accumulate={self.accumulate} does not divide a batch of {size}")
-        return leaf.reshape(self.accumulate, size // self.accumulate, *leaf.shape[1:])
+        # Every part has rows from everywhere: a device that has some rows of the batch has some of every part.
+        return leaf.reshape(size // self.accumulate, self.accumulate, *leaf.shape[1:]).swapaxes(0, 1)

@@ -33,13 +33,14 @@ def _is_array(leaf: Any) -> bool:
 class Program:
     """`train_step`, jitted. It reuses the memory of the state that it is given: that one is gone afterwards."""
 
-    def __init__(self, like: State, *, objective: Objective, rule: Rule):
-        """`like` is a state, or one of shapes."""
+    def __init__(self, like: State, *, objective: Objective, rule: Rule, shardings: Any = None):
+        """`like` is a state, or one of shapes. `shardings` say where its arrays are, and stay."""
         arrays, self._rest = eqx.partition(like, _is_array)
-        self._shapes = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), arrays)
+        shape = lambda a, *sharding: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=next(iter(sharding), None))  # noqa: E731
+        self._shapes = jax.tree.map(shape, arrays, *(() if shardings is None else (shardings,)))
         step = partial(train_step, objective=objective, rule=rule)
 
-        @partial(jax.jit, donate_argnums=0)
+        @partial(jax.jit, donate_argnums=0, **({} if shardings is None else {"out_shardings": (shardings, None)}))
         def run(arrays: Any, batch: Any) -> tuple[Any, Array]:
             new = step(eqx.combine(arrays, self._rest), batch)
             return eqx.filter(new, eqx.is_array), new.step

@@ -17,8 +17,9 @@ import jax
 import jax.numpy as jnp
 import orbax.checkpoint as ocp
 
+from mttt.devices import ALONE, Company, done_by_first
 from mttt.runs.errors import DamagedCheckpoint, RunError
-from mttt.runs.seal import Damaged, is_sealed, seal, sealed
+from mttt.runs.seal import Damaged, is_sealed, position_of, seal, sealed
 
 T = TypeVar("T")
 
@@ -80,13 +81,23 @@ def steps_in(folder: Path) -> list[int]:
 class Checkpoints:
     """The checkpoints of one run. Each is written beside and renamed, so a half-written one is never seen."""
 
-    def __init__(self, folder: Path, run: str, *, write: bool, keep: int = 2):
-        """`run` is the run's id. Only the process that trains it may `write`; it clears away what a kill left."""
-        self._folder, self._run, self._write, self._keep = folder, run, write, keep
-        self._orbax = ocp.Checkpointer(ocp.StandardCheckpointHandler())
+    def __init__(self, folder: Path, run: str, *, write: bool, keep: int = 2, company: Company = ALONE):
+        """`run` is the run's id. Only who trains it may `write`, and clears away what a kill left.
+
+        In company, all processes write their parts of the arrays. All else is done by the first.
+        """
+        self._folder, self._run, self._write, self._keep, self._company = folder, run, write, keep, company
+        options = ocp.options.MultiprocessingOptions()
+        if company.count < jax.process_count():  # one process for itself
+            number = jax.process_index()
+            options = ocp.options.MultiprocessingOptions(
+                primary_host=number, active_processes={number}, barrier_sync_key_prefix=f"process-{number}"
+            )
+        self._orbax = ocp.Checkpointer(
+            ocp.StandardCheckpointHandler(multiprocessing_options=options), multiprocessing_options=options
+        )
         if write:
-            folder.mkdir(exist_ok=True)
-            self._clear()
+            done_by_first(company, self._clear)
 
     def close(self) -> None:
         self._orbax.close()
@@ -100,47 +111,67 @@ class Checkpoints:
 
         A warning tells which newer ones are damaged. The process that writes sets them aside; readers leave them.
         """
+        forms = _forms(_named_arrays(like))
+        while found := done_by_first(self._company, lambda: self._find_whole(forms)):
+            try:
+                return self._load(int(found), like)
+            except Exception:
+                if self._write or os.path.lexists(self._at(int(found))):
+                    raise
+                # The process that trains the run has deleted it meanwhile.
+        return None
+
+    def _find_whole(self, forms: dict[str, str]) -> str:
+        """The step of the newest that is whole, or nothing."""
         damaged: dict[int, str] = {}
         while left := [step for step in steps_in(self._folder) if step not in damaged]:
-            step = left[0]
             try:
-                kept = self.restore(step, like)
-            except Exception as error:
-                if os.path.lexists(self._at(step)):  # else the process that trains the run has deleted it meanwhile
-                    if not isinstance(error, Damaged):
-                        raise
-                    damaged[step] = str(error)
+                sealed(self._at(left[0]), self._run, left[0], forms)
+            except Damaged as error:
+                if os.path.lexists(self._at(left[0])):
+                    damaged[left[0]] = str(error)
                 continue
             for other, why in damaged.items():
                 aside = self._set_aside(other) if self._write else "left where it is"
-                message = f"{self._at(other)} is damaged (it {why}) and {aside}; the checkpoint of step {step} is used"
-                warnings.warn(message, DamagedCheckpoint, stacklevel=3)
-            return kept
+                used = f"the checkpoint of step {left[0]} is used"
+                message = f"{self._at(other)} is damaged (it {why}) and {aside}; {used}"
+                warnings.warn(message, DamagedCheckpoint, stacklevel=5)
+            return str(left[0])
         if damaged:
             reasons = "; ".join(f"that of step {step} {why}" for step, why in damaged.items())
             raise RunError(
                 f"no checkpoint in {self._folder} is whole ({reasons}). Nothing was changed: bring one back from a "
                 "copy, or train anew in another directory"
             )
-        return None
+        return ""
 
     def save(self, step: int, state: Any, position: dict[str, Any]) -> None:
         """Keep a state and where the data are; the oldest checkpoints go. An OSError says why that failed."""
         folder, beside, arrays = self._at(step), self._folder / f"writing-{step}", _named_arrays(state)
-        if os.path.lexists(folder):
-            raise RunError(f"{folder} is there already, and this process did not write it; move it away")
-        try:
+
+        def begin() -> None:
+            if os.path.lexists(folder):
+                raise RunError(f"{folder} is there already, and this process did not write it; move it away")
             beside.mkdir()
-            with _quietly():
-                self._orbax.save((beside / "state").absolute(), args=ocp.args.StandardSave(arrays))
+
+        def end() -> None:
             seal(beside, self._run, step, position, _forms(arrays))
             beside.rename(folder)
+
+        try:
+            done_by_first(self._company, begin)
+            with _quietly():
+                self._orbax.save((beside / "state").absolute(), args=ocp.args.StandardSave(arrays))
+            done_by_first(self._company, end)
         except (ValueError, OSError) as error:
             # Half a checkpoint may be what fills the disk. Threads may still write: what they leave goes next time.
             shutil.rmtree(beside, ignore_errors=True)
             if (reason := _storage_error(error)) is None:
                 raise
             raise reason from error
+        done_by_first(self._company, self._delete_old)
+
+    def _delete_old(self) -> None:
         ours = [step for step in steps_in(self._folder) if is_sealed(self._at(step))]
         for old in ours[self._keep :]:
             # Renamed first: whoever reads it now sees that it is gone, never half of it.
@@ -148,8 +179,12 @@ class Checkpoints:
 
     def restore(self, step: int, like: T) -> Kept[T]:
         """The checkpoint of a step, if it is what was saved; `like` has the state's structure."""
-        wanted = _named_arrays(like)
-        position = sealed(self._at(step), self._run, step, _forms(wanted))
+        sealed(self._at(step), self._run, step, _forms(_named_arrays(like)))
+        return self._load(step, like)
+
+    def _load(self, step: int, like: T) -> Kept[T]:
+        """One that was found to be whole, with each array where that of `like` is."""
+        wanted, position = _named_arrays(like), position_of(self._at(step))
         abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, wanted)
         args = ocp.args.StandardRestore(abstract)
         arrays = self._orbax.restore((self._at(step) / "state").absolute(), args=args)
@@ -166,6 +201,7 @@ class Checkpoints:
         return self._folder / str(step)
 
     def _clear(self) -> None:
+        self._folder.mkdir(exist_ok=True)
         for name in os.listdir(self._folder):
             if _LEFT_OVER.fullmatch(name):
                 shutil.rmtree(self._folder / name)

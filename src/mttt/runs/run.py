@@ -15,6 +15,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from mttt.devices import ALONE, Company
 from mttt.files import temporary, write_json
 from mttt.runs.checkpoints import Checkpoints, steps_in
 from mttt.runs.directory import Hold, refuse_links
@@ -111,7 +112,7 @@ class Run:
         return RunError(f"{self.path} has no checkpoint yet; train it first")
 
     @contextmanager
-    def checkpoints(self, *, write: bool = False) -> Iterator[Checkpoints]:
+    def checkpoints(self, *, write: bool = False, company: Company = ALONE) -> Iterator[Checkpoints]:
         """To read, also while another process trains the run; or to write, for the process that trains it."""
         began = read_header(self.path)["x64"]
         if began != x64():
@@ -124,7 +125,7 @@ class Run:
         if not write and not folder.is_dir():
             raise self.no_checkpoint()
         with self.writing("checkpoints") if write else nullcontext():
-            checkpoints = Checkpoints(folder, self.id, write=write)
+            checkpoints = Checkpoints(folder, self.id, write=write, company=company)
         try:
             yield checkpoints
         finally:

@@ -31,8 +31,13 @@ def is_sealed(folder: Path) -> bool:
     return (folder / _NAME).is_file()
 
 
-def sealed(folder: Path, run: str, step: int, arrays: dict[str, str]) -> dict[str, Any]:
-    """The position that a folder was sealed with, if it is still what it was, and belongs to this run and step."""
+def position_of(folder: Path) -> dict[str, Any]:
+    """The position that a folder was sealed with."""
+    return check(read(folder / _NAME), _FIELDS)["position"]
+
+
+def sealed(folder: Path, run: str, step: int, arrays: dict[str, str]) -> None:
+    """Raise a Damaged unless a folder is still what it was, and belongs to this run and step."""
     try:
         about = check(read(folder / _NAME), _FIELDS)
     except FileNotFoundError as error:
@@ -51,7 +56,6 @@ def sealed(folder: Path, run: str, step: int, arrays: dict[str, str]) -> dict[st
         raise Damaged(f"cannot be read: {error}") from error
     if about["arrays"] != arrays:
         raise Damaged("was saved with another recipe than recipe.json has now: its arrays are others")
-    return about["position"]
 
 
 def _check_files(folder: Path, files: dict[str, Any]) -> None:

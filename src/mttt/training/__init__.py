@@ -16,4 +16,5 @@ from mttt.training.extend import CannotExtend as CannotExtend, as_extended as as
 from mttt.training.keeper import Observer as Observer
 from mttt.training.launch import launch as launch
 from mttt.training.load import Loaded as Loaded, load as load
+from mttt.training.memory import memory_limit as memory_limit
 from mttt.training.prepare import Prepared as Prepared, prepare as prepare, prepare_for as prepare_for

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol, runtime_checkable
 
 from mttt.data import BadData, Batches, Skipped
+from mttt.devices import ALONE, Company, done_by_first
 from mttt.outer import Interrupt, Plan, State
 from mttt.runs import Checkpoints, Record, Run, RunError
+from mttt.training.shared import SharedBatches
 
 
 @runtime_checkable
@@ -27,10 +29,17 @@ class RunKeeper:
     """
 
     def __init__(
-        self, run: Run, checkpoints: Checkpoints, batches: Batches, plan: Plan, interrupt: Interrupt, see: Observer
+        self,
+        run: Run,
+        checkpoints: Checkpoints,
+        batches: Batches | SharedBatches,
+        plan: Plan,
+        interrupt: Interrupt,
+        see: Observer,
+        company: Company = ALONE,
     ):
         self._run, self._checkpoints, self._batches, self._plan = run, checkpoints, batches, plan
-        self._interrupt, self._observer = interrupt, see
+        self._interrupt, self._observer, self._company = interrupt, see, company
         self._step = 0
         self._known: set[tuple[str, str]] = set()
         """parts and names of the examples that cannot be used, as far as they were met"""
@@ -38,15 +47,18 @@ class RunKeeper:
     def resume(self, like: State) -> State:
         """The newest whole state that was saved, with the data where they were; or the given one, if none was."""
         kept = self._checkpoints.newest(like)
-        if kept is None:
-            self._refuse_if_lost()
-        with self._run.writing("metrics.jsonl"):
-            self._run.metrics.rewind(0 if kept is None else kept.step)
+        done_by_first(self._company, lambda: self._rewind(None if kept is None else kept.step))
         self._known = {(record["part"], record["name"]) for record in self._run.metrics.read("skipped")}
         if kept is None:
             return like
         self._batches.set_state(kept.position)
         return kept.state
+
+    def _rewind(self, step: int | None) -> None:
+        if step is None:
+            self._refuse_if_lost()
+        with self._run.writing("metrics.jsonl"):
+            self._run.metrics.rewind(step or 0)
 
     def _refuse_if_lost(self) -> None:
         """A line after the step of the first checkpoint was written after that checkpoint: it was there."""
@@ -72,8 +84,9 @@ class RunKeeper:
                 self.write({"kind": "skipped", "step": self._step, "part": part, "name": name, "reason": reason})
 
     def write(self, record: Record) -> None:
-        with self._run.writing("metrics.jsonl"):
-            self._run.metrics.append(record)
+        if self._company.first:
+            with self._run.writing("metrics.jsonl"):
+                self._run.metrics.append(record)
         self._show(self._observer.record, record)
 
     def _show(self, see: Callable[[Any], None], what: Any) -> None:
@@ -87,8 +100,9 @@ class RunKeeper:
             self._interrupt.requested = self._interrupt.requested or gone[error.errno]
 
     def save(self, step: int, state: State) -> None:
-        with self._run.writing("metrics.jsonl"):
-            self._run.metrics.flush()
+        if self._company.first:
+            with self._run.writing("metrics.jsonl"):
+                self._run.metrics.flush()
         with self._run.writing("checkpoints"):
             self._checkpoints.save(step, state, self._batches.get_state())
 
@@ -96,4 +110,4 @@ class RunKeeper:
         return self._checkpoints.latest()
 
     def stop(self) -> int | None:
-        return self._interrupt.requested
+        return self._batches.stop if isinstance(self._batches, SharedBatches) else self._interrupt.requested

@@ -1,7 +1,7 @@
 """From a recipe to everything that a training is made of, each built once."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from jaxtyping import PRNGKeyArray
 
 from mttt.data import BadData, DataSet, EvaluationBatches, Spec, View
 from mttt.data.pictures import to_float
+from mttt.devices import Placement
 from mttt.outer import (
     Classification,
     Evaluation,
@@ -47,10 +48,28 @@ class Prepared:
     """of the rule's optimizer, step by step"""
     model: Callable[[PRNGKeyArray], Any]
     """a new model"""
+    placement: Placement | None = None
+    """the devices that it runs on; None is one, as JAX chooses it"""
+
+    def on(self, placement: Placement) -> "Prepared":
+        """The same on other devices."""
+        placement.check(self.recipe.batch_size, self.recipe.model.tokens(self.spec), self.recipe.outer.parts)
+        return replace(self, placement=placement)
 
     def state(self) -> State:
         """The state before the first step, a function of the recipe alone."""
-        return eqx.filter_jit(self._state)(jax.random.key(self.recipe.seed))
+        key = jax.random.key(self.recipe.seed)
+        if self.placement is None:
+            return eqx.filter_jit(self._state)(key)
+        make = jax.jit(lambda key: eqx.filter(self._state(key), eqx.is_array), out_shardings=self._shardings())
+        _, rest = eqx.partition(self.shapes(), lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct))
+        with self.placement():
+            return eqx.combine(make(key), rest)
+
+    def _shardings(self) -> Any:
+        """Where the arrays of a state are."""
+        shapes = eqx.filter(self.shapes(), lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct))
+        return None if self.placement is None else self.placement.of_state(shapes)
 
     def shapes(self) -> State:
         """The same with shapes in the place of arrays; nothing is computed."""
@@ -62,7 +81,7 @@ class Prepared:
 
     def program(self) -> Program:
         """One step of the training, to be compiled."""
-        return Program(self.shapes(), objective=self.objective, rule=self.rule)
+        return Program(self.shapes(), objective=self.objective, rule=self.rule, shardings=self._shardings())
 
     def check(self) -> None:
         """Raise a ValueError with the reason if the training cannot run, or needs more memory than there is.
@@ -83,7 +102,17 @@ class Prepared:
         need.check()
 
     def needs(self, rows: int) -> Iterator[Need]:
-        """What so many examples at a time take at least, ever more closely; the later ones take longer to find out."""
+        """What so many examples at a time take at least, ever more closely; the later ones take longer to find out.
+
+        That is on one of several devices, if it has memory of its own.
+        """
+        share = 1.0 if self.placement is None else self.placement.memory_share()
+        kept = share if self.placement is not None and self.placement.sharded else 1.0
+        for need in self._needs(rows):
+            parts = (int(need.parameters * kept), int(need.optimizer * kept), int(need.gradient * kept))
+            yield Need(*parts, int(need.activations * share))
+
+    def _needs(self, rows: int) -> Iterator[Need]:
         outer, key, depth = self.recipe.outer, jax.random.key(0), self.recipe.model.sizes().depth
         state, stream = self.shapes(), bytes_of(self._stream(rows)) * (depth if self.recipe.outer.keeps else 1)
         need = Need(bytes_of(state.model), bytes_of(state.rule_state), trained_bytes(state.model), stream)
@@ -119,12 +148,19 @@ class Prepared:
 
     def batches_of(self, view: View) -> EvaluationBatches:
         """Other examples to judge a model by."""
-        return EvaluationBatches(view, self.recipe.evaluation_batch_size)
+        if self.placement is None:
+            return EvaluationBatches(view, self.recipe.evaluation_batch_size)
+        own, parts = self.placement.own_rows, self.placement.data
+        return EvaluationBatches(view, self.recipe.evaluation_batch_size, own=own, parts=parts)
 
     def evaluate(self, model: Any, batches: EvaluationBatches) -> Evaluation:
         """How a model does. What had to be left out is in `batches.skipped` afterwards."""
         try:
-            return evaluate(model, batches, objective=self.objective)
+            if self.placement is None:
+                return evaluate(model, batches, objective=self.objective)
+            with self.placement():
+                put, get = self.placement.put_rows, self.placement.get
+                return evaluate(model, batches, objective=self.objective, put=put, get=get)
         except NothingToEvaluate as error:
             why = "".join(f"; {name}: {reason}" for name, reason in batches.skipped[:1])
             raise BadData(f"there is no example to evaluate on{why}") from error

@@ -1,0 +1,42 @@
+"""The tokens of one input on several devices, each with its part of them.
+
+The mesh comes from its context (`jax.set_mesh`), as JAX wants it. Where it has an axis called "sequence", tokens are
+split over that axis.
+"""
+
+from typing import TypeVar
+
+import jax
+from jax.sharding import AxisType, PartitionSpec
+from jaxtyping import Array, Float, Int
+
+T = TypeVar("T")
+
+SEQUENCE = "sequence"
+
+
+def sequence_parts() -> int:
+    """How many parts the tokens of an input have here. Inside of one part they are no longer split."""
+    mesh = jax.sharding.get_abstract_mesh()
+    if SEQUENCE not in mesh.axis_names or mesh.axis_types[mesh.axis_names.index(SEQUENCE)] == AxisType.Manual:
+        return 1
+    return mesh.shape[SEQUENCE]
+
+
+def split_tokens(tokens: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    """Tell the compiler to keep each part where it belongs."""
+    if sequence_parts() == 1:
+        return tokens
+    return jax.lax.with_sharding_constraint(tokens, PartitionSpec(SEQUENCE, None))
+
+
+def total(tree: T, axis: str | None) -> T:
+    """The sum over all parts; without an axis there is one part."""
+    return tree if axis is None else jax.lax.psum(tree, axis)
+
+
+def count_of_all(count: int | Int[Array, ""], axis: str | None) -> int | Int[Array, ""]:
+    """How many rows all parts have together."""
+    if axis is None:
+        return count
+    return count * jax.lax.axis_size(axis) if isinstance(count, int) else jax.lax.psum(count, axis)

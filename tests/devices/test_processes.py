@@ -1,0 +1,98 @@
+"""Several processes on this machine train one run."""
+
+import json
+import random
+import signal
+import socket
+import time
+
+import pytest
+
+from cli.harness import TIMEOUT, TINY, metrics, mttt, start
+from mttt.runs import Run
+
+WORDS = ["train", "digits", *TINY, "--epochs", "2", "--checkpoint-every", "0.2", "--evaluate-every", "0.5"]
+PATIENCE = 20
+
+
+def port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def pair(words, cwd):
+    """Two processes of one training."""
+    address = f"127.0.0.1:{port()}"
+    told = [[*words, "--patience", PATIENCE, "--distributed", f"{address},2,{number}"] for number in (0, 1)]
+    return [start(each, cwd) for each in told]
+
+
+def end(processes):
+    """Exit codes, and what was printed."""
+    printed = [process.communicate(timeout=TIMEOUT) for process in processes]
+    return [process.returncode for process in processes], printed
+
+
+def reach(processes, path, step):
+    """Wait until the metrics have a step."""
+    limit = time.monotonic() + TIMEOUT
+    while not (path.exists() and f'"step": {step},' in path.read_text()):
+        assert all(process.poll() is None for process in processes), end(processes)
+        assert time.monotonic() < limit
+        time.sleep(0.005)
+
+
+def assert_alike(run, reference):
+    """Up to rounding."""
+    got, expected = metrics(run), metrics(reference)
+    assert [(line["kind"], line["step"]) for line in got] == [(line["kind"], line["step"]) for line in expected]
+    for one, other in zip(got, expected, strict=True):
+        assert one["loss"] == pytest.approx(other["loss"], rel=2e-3), one
+    results = [Run.open(path).result for path in (run, reference)]
+    assert results[0] is not None and results[1] is not None
+    assert results[0]["loss"] == pytest.approx(results[1]["loss"], rel=2e-3)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("one")
+    mttt(*WORDS, "--run", "run", cwd=folder)
+    return folder / "run"
+
+
+def test_two_processes_train_as_one_and_stop_together(reference, tmp_path):
+    """SIGTERM to either one stops both; kill -9 of either one ends both; others continue, and end alike."""
+    path = tmp_path / "run" / "metrics.jsonl"
+    words = [*WORDS, "--run", "run"]
+    processes = pair(words, tmp_path)
+    reach(processes, path, 6)
+    processes[1].send_signal(signal.SIGTERM)
+    codes, printed = end(processes)
+    assert codes == [128 + signal.SIGTERM] * 2, printed
+    assert "Stopped and saved at step" in printed[0][0]
+    saved = json.loads((tmp_path / "run" / "recipe.json").read_text())
+    assert saved["recipe"]["seed"] == 0
+    victim = random.choice([0, 1])
+    processes = pair(words, tmp_path)
+    reach(processes, path, 24)
+    processes[victim].kill()
+    begin = time.monotonic()
+    codes, printed = end(processes)
+    assert time.monotonic() - begin < PATIENCE + 30
+    assert codes[victim] == -signal.SIGKILL and codes[1 - victim] not in (0, None), printed
+    codes, printed = end(pair(words, tmp_path))
+    assert codes == [0, 0], printed
+    assert_alike(tmp_path / "run", reference)
+
+
+def test_processes_that_differ_are_refused(tmp_path):
+    address = f"127.0.0.1:{port()}"
+    processes = [
+        start([*WORDS, "--run", "run", "--seed", number, "--distributed", f"{address},2,{number}"], tmp_path)
+        for number in (0, 1)
+    ]
+    codes, printed = end(processes)
+    assert codes == [2, 2], printed
+    assert all("has another recipe than process 0" in err for _, err in printed)
+    assert not (tmp_path / "run").exists()
