@@ -61,7 +61,7 @@ def reference(tmp_path_factory):
     return folder / "run"
 
 
-def test_two_processes_train_as_one_and_stop_together(reference, tmp_path):
+def test_two_processes_train_as_one_and_stop_together(reference, tmp_path, monkeypatch):
     """SIGTERM to either one stops both; kill -9 of either one ends both; others continue, and end alike."""
     path = tmp_path / "run" / "metrics.jsonl"
     words = [*WORDS, "--run", "run"]
@@ -81,8 +81,10 @@ def test_two_processes_train_as_one_and_stop_together(reference, tmp_path):
     codes, printed = end(processes)
     assert time.monotonic() - begin < PATIENCE + 30
     assert codes[victim] == -signal.SIGKILL and codes[1 - victim] not in (0, None), printed
-    codes, printed = end(pair(words, tmp_path))
+    monkeypatch.setenv("JAX_NUM_CPU_DEVICES", "2")
+    codes, printed = end(pair([*words, "--devices.sequence", "2"], tmp_path))
     assert codes == [0, 0], printed
+    assert "On 4 devices (cpu): data 2 × sequence 2, 2 processes" in printed[0][0]
     assert_alike(tmp_path / "run", reference)
 
 

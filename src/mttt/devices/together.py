@@ -82,15 +82,18 @@ class Together:
     def __init__(self):
         self.number, self.count = jax.process_index(), jax.process_count()
         self.first = self.number == 0
-        # One device of each process is enough.
-        devices = [next(d for d in jax.devices() if d.process_index == number) for number in range(self.count)]
-        mesh = Mesh(np.asarray(devices), ("process",))
-        self._rows = NamedSharding(mesh, PartitionSpec("process"))
+        # One device of each process would be enough, but JAX wants those of the mesh that is set around a training.
+        mesh = Mesh(np.asarray(jax.devices()), ("device",))
+        self._rows = NamedSharding(mesh, PartitionSpec("device"))
         self._largest = jax.jit(lambda flags: flags.max(axis=0), out_shardings=NamedSharding(mesh, PartitionSpec()))
 
     def ask(self, *flags: int) -> Callable[[], tuple[int, ...]]:
         """A small program on the devices, in front of the next step: nobody waits for it."""
-        largest = self._largest(jax.make_array_from_process_local_data(self._rows, np.asarray([flags], np.int32)))
+        largest = self._largest(
+            jax.make_array_from_process_local_data(
+                self._rows, np.tile(np.asarray(flags, np.int32), (jax.local_device_count(), 1))
+            )
+        )
         return lambda: tuple(np.asarray(largest.addressable_data(0)).tolist())
 
     def tell(self, text: str) -> list[str]:
@@ -117,12 +120,21 @@ class Watch:
 
     def __init__(self, together: Together, patience: float, *, end: Callable[[str], None] | None = None):
         self._together, self._patience, self._end = together, patience, end or _end
-        self._stop = threading.Event()
+        self._stop, self._heard = threading.Event(), time.monotonic()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
     def __enter__(self) -> "Watch":
+        self._heard = time.monotonic()
         self._thread.start()
+        threading.Thread(target=self._listen, daemon=True).start()
         return self
+
+    def _listen(self) -> None:
+        """Process 0 holds what is told. If it hangs, so does the thread that asks it."""
+        while not self._stop.wait(_EVERY):
+            if time.monotonic() - self._heard > self._patience:
+                self._end(f"process 0 has not answered for {self._patience:g} seconds")
+                return
 
     def __exit__(self, kind: Any, error: BaseException | None, _: object) -> None:
         self._stop.set()
@@ -141,19 +153,16 @@ class Watch:
     def _look(self) -> None:
         others = [number for number in range(self._together.count) if number != self._together.number]
         beats, since = dict.fromkeys(others, ""), dict.fromkeys(others, time.monotonic())
-        silent, beat = time.monotonic(), 0
+        beat = 0
         while not self._stop.wait(_EVERY):
-            beat, now = beat + 1, time.monotonic()
+            beat += 1
             try:
                 client = _client()
                 client.key_value_set(f"mttt/beat/{self._together.number}", str(beat), allow_overwrite=True)
                 found = dict(client.key_value_dir_get("mttt/"))
             except Exception:
-                if now - silent > self._patience:
-                    self._end(f"process 0 has not answered for {self._patience:g} seconds")
-                    return
                 continue
-            silent = now
+            self._heard = now = time.monotonic()
             for number in others:
                 if text := found.get(f"mttt/failed/{number}"):
                     self._end(f"process {number} failed: {text}")
