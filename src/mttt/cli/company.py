@@ -67,10 +67,11 @@ def _end(error: Exception, together: Together, watch: Watch) -> NoReturn:
         text = "another process of this training is gone: the connection to it was closed"
         print(f"mttt: {text}. The same command continues from the newest checkpoint.", file=sys.stderr, flush=True)
         os._exit(1)
-    if not isinstance(error, OtherFailed):
-        watch.failed(str(error) or type(error).__name__)
+    code = 2 if isinstance(error, UsageError | RunError) else 1
     print(printable(f"mttt: {error}"), file=sys.stderr, flush=True)
-    os._exit(2 if isinstance(error, UsageError | RunError) else 1)
+    if not isinstance(error, OtherFailed):
+        watch.failed(str(error) or type(error).__name__, code)
+    os._exit(code)
 
 
 def _is_of_collectives(error: Exception) -> bool:

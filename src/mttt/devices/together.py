@@ -118,7 +118,7 @@ class Watch:
     failed, ends this one: with a sentence, and by force, because no other thread can be interrupted.
     """
 
-    def __init__(self, together: Together, patience: float, *, end: Callable[[str], None] | None = None):
+    def __init__(self, together: Together, patience: float, *, end: Callable[[str, int], None] | None = None):
         self._together, self._patience, self._end = together, patience, end or _end
         self._stop, self._heard = threading.Event(), time.monotonic()
         self._thread = threading.Thread(target=self._look, daemon=True)
@@ -133,16 +133,16 @@ class Watch:
         """Process 0 holds what is told. If it hangs, so does the thread that asks it."""
         while not self._stop.wait(_EVERY):
             if time.monotonic() - self._heard > self._patience:
-                self._end(f"process 0 has not answered for {self._patience:g} seconds")
+                self._end(f"process 0 has not answered for {self._patience:g} seconds", 1)
                 return
 
     def __exit__(self, kind: Any, error: BaseException | None, _: object) -> None:
         self._stop.set()
         self._thread.join()
 
-    def failed(self, text: str) -> None:
-        """Tell the others why this process cannot go on. Number 0 holds what is told, so it waits for the readers."""
-        _client().key_value_set(f"mttt/failed/{self._together.number}", text[:_TEXT], allow_overwrite=True)
+    def failed(self, text: str, code: int) -> None:
+        """Tell the others why this process ends. Number 0 holds what is told, so it waits for the readers."""
+        _client().key_value_set(f"mttt/failed/{self._together.number}", f"{code} {text[:_TEXT]}", allow_overwrite=True)
         if self._together.first:
             time.sleep(3 * _EVERY)
 
@@ -165,16 +165,19 @@ class Watch:
             self._heard = now = time.monotonic()
             for number in others:
                 if text := found.get(f"mttt/failed/{number}"):
-                    self._end(f"process {number} failed: {text}")
+                    code, _, reason = text.partition(" ")
+                    self._end(f"process {number} failed: {reason}", int(code))
                     return
                 if (new := found.get(f"mttt/beat/{number}", "")) != beats[number]:
                     beats[number], since[number] = new, now
                 elif now - since[number] > self._patience:
-                    self._end(f"process {number} has been silent for {self._patience:g} seconds: killed, or it hangs")
+                    silent = f"process {number} has been silent for {self._patience:g} seconds: killed, or it hangs"
+                    self._end(silent, 1)
                     return
 
 
-def _end(reason: str) -> None:
+def _end(reason: str, code: int) -> None:
     sys.stdout.flush()
-    print(f"\nmttt: {reason}. The same command continues from the newest checkpoint.", file=sys.stderr, flush=True)
-    os._exit(1)
+    again = "" if code == 2 else ". The same command continues from the newest checkpoint."
+    print(f"\nmttt: {reason}{again}", file=sys.stderr, flush=True)
+    os._exit(code)
