@@ -15,10 +15,19 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # workers find it set
     os.environ |= {"JAX_COMPILATION_CACHE_DIR": _kept.name, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.05"}
 
 import jax
+import jaxtyping
 import pytest
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+
+@pytest.fixture
+def as_users_run_it():
+    """Without the checks of types that only the tests have."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ BELOW = {
     "nn": set(),
     "fields": set(),
     "files": set(),
-    "devices": {"fields"},
+    "devices": {"fields", "nn"},
     "data": {"files"},
     "runs": {"files", "devices"},
     "count": set(),

@@ -3,7 +3,6 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import optax
 import pytest
@@ -12,14 +11,7 @@ import mttt
 from catalogue import DIM, WIDTH, tokens
 
 KEY = jax.random.key(0)
-
-
-@pytest.fixture(autouse=True)
-def as_users_run_it():
-    """Without the checks of types that only the tests have."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
+pytestmark = pytest.mark.usefixtures("as_users_run_it")
 
 
 class Answering(eqx.Module):

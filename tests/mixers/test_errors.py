@@ -5,7 +5,6 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import optax
 import pytest
 
@@ -14,14 +13,7 @@ from catalogue import DIM, HEADS, MIXERS, build, maker, tokens
 from mttt.nn import LayerNorm
 
 KEY = jax.random.key(0)
-
-
-@pytest.fixture(autouse=True)
-def as_users_run_it():
-    """Without the checks of types that only the tests have."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
+pytestmark = pytest.mark.usefixtures("as_users_run_it")
 
 
 @pytest.mark.parametrize("name", MIXERS)

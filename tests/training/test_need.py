@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mttt.data import Batch, Spec
+from mttt.devices import Placement, placement_of
 from mttt.recipes import PRESETS
 from mttt.recipes.mixers import SelfAttentionRecipe
 from mttt.recipes.outer import EvolutionRecipe, ExactRecipe
@@ -106,3 +107,20 @@ def test_where_nobody_knows_how_much_there_is_nothing_is_refused(monkeypatch):
     monkeypatch.setattr(need, "memory_limit", lambda: None)
     Need(10**30).check()
     assert Need(1, 2, 3, 4).bytes == 7
+
+
+class Eighth(Placement):
+    """One of eight devices."""
+
+    def memory_share(self):
+        return 1 / 8
+
+
+def test_devices_with_memory_of_their_own_have_a_part_each():
+    """Of activations; of parameters and optimizer state, if they are split too."""
+    whole = next(prepared(BASE).needs(32))
+    for sharded in (False, True):
+        part = next(replace(prepared(BASE), placement=Eighth(placement_of().mesh, sharded)).needs(32))
+        assert part.activations == whole.activations // 8
+        assert part.parameters == (whole.parameters // 8 if sharded else whole.parameters)
+        assert part.optimizer == (whole.optimizer // 8 if sharded else whole.optimizer)

@@ -56,11 +56,11 @@ def in_company(distributed: str, patience: float) -> Iterator[Company]:
         try:
             yield together
         except Exception as error:
-            _end(error, together, watch)
+            _end(error, watch)
         together.tell("")  # nobody leaves before all are done
 
 
-def _end(error: Exception, together: Together, watch: Watch) -> NoReturn:
+def _end(error: Exception, watch: Watch) -> NoReturn:
     """Say why, here and to the others, and end without waiting for them: they may be inside a collective."""
     if _is_of_collectives(error):
         watch.wait()  # another process may have said why it is gone

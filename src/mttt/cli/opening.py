@@ -67,7 +67,6 @@ def open_or_create(
     """
     with refusing():
         prepared = prepare(recipe, data)
-        prepared.check()
     if path.exists():
         return _open(path, recipe, data, console, source=source, anew=anew)
     if source is None:

@@ -160,7 +160,7 @@ def _train(preset: str | None, arguments: Arguments, path: Path, company: Compan
         data = arguments.recipe.data.load()
         wanted = arguments.devices
         placement = placement_of(data=wanted.data, sequence=wanted.sequence, sharded=wanted.parameters == "sharded")
-        prepare(arguments.recipe, data).on(placement)
+        prepare(arguments.recipe, data).on(placement).check()
     check_alike(company, {"recipe": encode(arguments.recipe), "version": versions(), "data set": describe(data)})
     start, anew = arguments.start, arguments.start is None and preset is not None
     open_here = partial(open_or_create, path, arguments.recipe, data, console, source=start, anew=anew)

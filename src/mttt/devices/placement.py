@@ -11,8 +11,9 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from mttt.fields import FieldError
+from mttt.nn.axis import SEQUENCE
 
-DATA, SEQUENCE = "data", "sequence"
+DATA = "data"
 
 
 def _divisors(number: int, most: int) -> list[int]:

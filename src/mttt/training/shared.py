@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from mttt.data import BadExample, Batch, Batches, Skipped
+from mttt.data import Batch, Batches, Skipped
 from mttt.devices import Company, OtherFailed
 from mttt.outer import Interrupt
 
@@ -88,4 +88,4 @@ def confirm(company: Company, error: Exception | None) -> None:
 
 
 def _words(error: Exception) -> str:
-    return str(error) if isinstance(error, BadExample) or str(error) else type(error).__name__
+    return str(error) or type(error).__name__
