@@ -1,4 +1,6 @@
 # Needs make and Python 3.11 to 3.13. Everything is installed into .venv, from lock files with hashes.
+# The lock files are complete, so pip resolves nothing (--no-deps): with hashes, some versions of it stumble over a
+# release that is newer than the locked one.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
@@ -24,13 +26,13 @@ dev: .venv/.installed-dev
 	@test -n "$(PYTHON)" || { echo "No Python 3.11, 3.12 or 3.13 found; name one: make PYTHON=/path/to/python"; exit 1; }
 	@test -x $(BIN)/python || { echo "Making .venv with $(PYTHON)"; $(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }; }
 	@echo "Installing into .venv (about a minute)"
-	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps --require-hashes -r requirements.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv/.installed-dev: .venv/.installed requirements-dev.lock
 	@echo "Installing what tests and checks need"
-	@$(PIP) --require-hashes -r requirements-dev.lock
+	@$(PIP) --no-deps --require-hashes -r requirements-dev.lock
 	@touch $@
 
 # Newest versions of everything, the same for all Pythons; uv writes the hashes and no addresses.
