@@ -36,6 +36,7 @@ from mttt.inner import (
 from mttt.mixers import (
     SOFT as SOFT,
     TTT as TTT,
+    CausalMixer as CausalMixer,
     EluLinearAttention as EluLinearAttention,
     Hyena as Hyena,
     LinearAttention as LinearAttention,

@@ -2,6 +2,7 @@
 
 from mttt.mixers.attention import SelfAttention as SelfAttention
 from mttt.mixers.base import Mixed as Mixed, Mixer as Mixer
+from mttt.mixers.causal import CausalMixer as CausalMixer
 from mttt.mixers.hyena import Hyena as Hyena
 from mttt.mixers.linear_attention import EluLinearAttention as EluLinearAttention, LinearAttention as LinearAttention
 from mttt.mixers.linformer import Linformer as Linformer
