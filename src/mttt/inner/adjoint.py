@@ -44,6 +44,10 @@ class Adjoint(eqx.Module):
     def repeat(self, step: Callable[[C, Rows], tuple[C, Any]], carry: C, phase: Phase) -> tuple[C, Any]:
         """The steps of a phase, one after the other; what each gives besides the carry is stacked."""
 
+    @abc.abstractmethod
+    def read(self, form: Any, carry: C, chunks: Content) -> tuple[C, Array]:
+        """`form.advance` on chunk after chunk (every array has a row a chunk): the last carry, all answers."""
+
 
 def _scan(step: Callable[[C, Rows], tuple[C, Any]], carry: C, phase: Phase) -> tuple[C, Any]:
     if phase.steps == 1:  # a loop around one step still costs copies of what it carries
@@ -57,6 +61,18 @@ def _scan(step: Callable[[C, Rows], tuple[C, Any]], carry: C, phase: Phase) -> t
 
     arrays, outs = jax.lax.scan(body, arrays, phase.each, length=phase.steps)
     return eqx.combine(arrays, rest), outs
+
+
+def read_plainly(form: Any, carry: C, chunks: Content) -> tuple[C, Array]:
+    """A scan; automatic differentiation keeps what it needs of it."""
+    arrays, rest = eqx.partition(carry, eqx.is_array)
+
+    def body(arrays: Any, chunk: Any) -> tuple[Any, Any]:
+        carry, answers, _ = form.advance(eqx.combine(arrays, rest), chunk)
+        return eqx.filter(carry, eqx.is_array), answers
+
+    arrays, answers = jax.lax.scan(body, arrays, chunks)
+    return eqx.combine(arrays, rest), answers
 
 
 @final
@@ -74,6 +90,9 @@ class Keep(Adjoint):
 
     def repeat(self, step: Callable[[C, Rows], tuple[C, Any]], carry: C, phase: Phase) -> tuple[C, Any]:
         return _scan(step, carry, phase)
+
+    def read(self, form: Any, carry: C, chunks: Content) -> tuple[C, Array]:
+        return read_plainly(form, carry, chunks)
 
 
 @final
@@ -132,6 +151,27 @@ class Recompute(Adjoint):
 
     def repeat(self, step: Callable[[C, Rows], tuple[C, Any]], carry: C, phase: Phase) -> tuple[C, Any]:
         return _scan(step, carry, phase)
+
+    def read(self, form: Any, carry: C, chunks: Content) -> tuple[C, Array]:
+        # Groups of chunks: the carry is kept before each group, and the chunks of one group are made again at a time.
+        count = _rows(chunks)
+        size = math.isqrt(count) if self.block is None else max(1, self.block // form.size)
+        if (split := _split(chunks, max(1, size))) is None:
+            return read_plainly(form, carry, chunks)
+        groups, rest = split
+        arrays, static = eqx.partition(carry, eqx.is_array)
+
+        @jax.checkpoint
+        def group(arrays: Any, chunks: Any) -> tuple[Any, Any]:
+            carry, answers = read_plainly(form, eqx.combine(arrays, static), chunks)
+            return eqx.filter(carry, eqx.is_array), answers
+
+        arrays, answers = jax.lax.scan(group, arrays, groups)
+        answers = answers.reshape(-1, *answers.shape[2:])
+        if rest is not None:
+            arrays, last = group(arrays, rest)
+            answers = jnp.concatenate([answers, last])
+        return eqx.combine(arrays, static), answers
 
 
 def _rows(content: Content) -> int:

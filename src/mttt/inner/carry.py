@@ -26,6 +26,10 @@ class Start(eqx.Module):
     """Where learning begins: W₀, and what the first step from it needs."""
 
     @abc.abstractmethod
+    def first(self, optimizer: Optimizer, dtype: Any) -> "Carry":
+        """W₀, before any step; `dtype` is that of the inner loop."""
+
+    @abc.abstractmethod
     def begin(self, lesson: "Lesson") -> "Begun":
         """The first carry; a start that knows a cheaper first step than the general one has taken it."""
 
@@ -49,8 +53,15 @@ class Carry(Start):
                 f"{type(learner).__name__} may mix tokens, so padding would change what real tokens get. Make it a "
                 "TokenwiseLearner if it answers each token for itself, or give no mask"
             )
-        state = lesson.optimizer.init(eqx.filter(learner, eqx.is_inexact_array))
-        return cls(learner, state, jnp.zeros((), int))
+        return cls.before(learner, lesson.optimizer)
+
+    @classmethod
+    def before(cls, learner: Any, optimizer: Optimizer) -> "Carry":
+        """t = 0, of any learner with weights."""
+        return cls(learner, optimizer.init(eqx.filter(learner, eqx.is_inexact_array)), jnp.zeros((), int))
+
+    def first(self, optimizer: Optimizer, dtype: Any) -> "Carry":
+        return self
 
     def begin(self, lesson: "Lesson") -> "Begun":
         if self.t is None:

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mttt.inner.learner import TokenwiseLearner
+from mttt.inner.layered import Apply, LayeredLearner
 from mttt.nn.check import check_rows, check_whole
 from mttt.nn.dense import Dense, gelu
 from mttt.nn.products import backward, forward
@@ -34,7 +34,7 @@ class Down(eqx.Module):
 
 
 @final
-class MLPLearner(TokenwiseLearner):
+class MLPLearner(LayeredLearner):
     """Two affine layers with GELU between them; the hidden layer is `factor` times as wide."""
 
     up: Up
@@ -49,5 +49,5 @@ class MLPLearner(TokenwiseLearner):
         self.down = Down(down.weight.T, down.bias)
         self.expansion = float(factor)
 
-    def __call__(self, inputs: Float[Array, "n k"], *, key: PRNGKeyArray | None = None) -> Float[Array, "n k"]:
-        return self.down(gelu(self.up(inputs)))
+    def through(self, inputs: Float[Array, "n k"], apply: Apply) -> Float[Array, "n k"]:
+        return apply(self.down, gelu(apply(self.up, inputs)))

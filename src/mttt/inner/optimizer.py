@@ -54,12 +54,17 @@ class GradientDescent(Optimizer):
     def init(self, weights: PyTree[Array]) -> None:
         return None
 
-    def step(
-        self, gradient: PyTree[Array], state: None, weights: PyTree[Array], t: Int[Array, ""] | int
-    ) -> tuple[PyTree[Array], None]:
+    def rate_at(self, t: Int[Array, ""] | int) -> Float[Array, ""] | float:
+        """η of step t."""
         rate = value_of(self.rate)
         if isinstance(rate, jax.Array) and rate.ndim == 1:
             rate = rate[jnp.minimum(t, rate.shape[0] - 1)]
+        return rate
+
+    def step(
+        self, gradient: PyTree[Array], state: None, weights: PyTree[Array], t: Int[Array, ""] | int
+    ) -> tuple[PyTree[Array], None]:
+        rate = self.rate_at(t)
         times = lambda g: (rate.astype(g.dtype) if isinstance(rate, jax.Array) else rate) * g  # noqa: E731
         return jax.tree.map(lambda w, g: w - times(g), weights, gradient), None
 

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from mttt.inner.carry import Begun, Carry, Lesson, Start, mean_of
 from mttt.inner.learner import NonParametric, answers_of
+from mttt.inner.optimizer import Optimizer
 from mttt.nn.axis import count_of_all, total
 from mttt.nn.dense import at_least_float32
 from mttt.nn.roles import Fixed
@@ -51,6 +52,9 @@ class Trained(Start):
     def __init__(self, learner: Any):
         self.learner = _with_weights(learner)
 
+    def first(self, optimizer: Optimizer, dtype: Any) -> Carry:
+        return Carry.before(self.learner, optimizer)
+
     def begin(self, lesson: Lesson) -> Begun:
         return Begun(Carry.at_start(self.learner, lesson), lesson.phases, [])
 
@@ -63,6 +67,9 @@ class Frozen(Start):
 
     def __init__(self, learner: Any):
         self.learner = Fixed(_with_weights(learner))
+
+    def first(self, optimizer: Optimizer, dtype: Any) -> Carry:
+        return Carry.before(self.learner.constant(), optimizer)
 
     def begin(self, lesson: Lesson) -> Begun:
         return Begun(Carry.at_start(self.learner.constant(), lesson), lesson.phases, [])
@@ -96,6 +103,9 @@ class Zeros(Start):
         """The learner with its zeros."""
         zeros = lambda node: jnp.zeros(node.shape, dtype) if _is_zero(node) else node  # noqa: E731
         return jax.tree.map(zeros, self.structure, is_leaf=_is_zero)
+
+    def first(self, optimizer: Optimizer, dtype: Any) -> Carry:
+        return Carry.before(self.written_out(dtype), optimizer)
 
     def begin(self, lesson: Lesson) -> Begun:
         dtype = at_least_float32(lesson.tokens).dtype
@@ -144,6 +154,13 @@ class Memory(Start):
                 f"start=Memory is for learners without weights; {name} has some: use Trained, Frozen or Zeros"
             )
         self.learner = learner
+
+    def first(self, optimizer: Optimizer, dtype: Any) -> Carry:
+        name = type(self.learner).__name__
+        raise ValueError(
+            f"{name} keeps all tokens that it has seen, so it takes no steps while it reads; use CausalSelfAttention, "
+            "or a learner with weights"
+        )
 
     def begin(self, lesson: Lesson) -> Begun:
         problem = lesson.task.problem(lesson.tokens)

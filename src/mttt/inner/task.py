@@ -81,6 +81,14 @@ class Task(eqx.Module):
     def report(self, losses: Float[Array, "*t"]) -> Float[Array, "*t"]:
         """The inner losses in the unit in which people should see them."""
 
+    def queries(self, view: Float[Array, "n k"]) -> Float[Array, "n k"]:
+        """What the learner is asked in the end, given the main-task view ψ of the tokens."""
+        return view
+
+    def outputs(self, answers: Float[Array, "n k"], queries: Float[Array, "n k"]) -> Float[Array, "n k"]:
+        """What becomes of the answers to the queries when they leave the inner loop."""
+        return answers
+
     def posing(self, tokens: Float[Array, "n d"], *, keep: bool, mask: Bool[Array, " n"] | None) -> Posing:
         """The problem of all tokens, to be taken apart. `keep` asks to pose it once, however often it is looked at."""
         if mask is not None:

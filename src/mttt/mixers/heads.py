@@ -54,6 +54,12 @@ def over_heads(head: Callable[[M], R], parts: M) -> R:
     return eqx.filter_vmap(head, in_axes=(axes,))(parts)
 
 
+def spread(parts: M, axes: tuple[int, ...]) -> M:
+    """A copy of every array for each head (and block)."""
+    copies = lambda a: jnp.broadcast_to(a, (*axes, *a.shape)) if eqx.is_array(a) else a  # noqa: E731
+    return jax.tree.map(copies, parts)
+
+
 class Merge(eqx.Module):
     """h: each head's features back to width d, summed over heads, plus one bias."""
 

@@ -1,12 +1,10 @@
 """The TTT layer: an inner loop in the place of attention."""
 
-import dataclasses
 from functools import partial
 from typing import Any, Protocol, final, runtime_checkable
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jax.sharding import PartitionSpec
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
@@ -15,7 +13,6 @@ from mttt.inner import (
     Batching,
     FullBatch,
     GradientDescent,
-    Memory,
     Optimizer,
     Recompute,
     Reconstruction,
@@ -27,7 +24,7 @@ from mttt.inner import (
 from mttt.inner.learner import TokenwiseLearner, answers_of
 from mttt.inner.task import TokenwiseTask
 from mttt.mixers.base import Mixed, Mixer
-from mttt.mixers.heads import Merge, head_width, over_heads, stack_heads
+from mttt.mixers.heads import Merge, head_width, over_heads, spread, stack_heads
 from mttt.mixers.trial import check_learner, check_made, check_maker, check_optimizer
 from mttt.nn import Dense
 from mttt.nn.axis import SEQUENCE, sequence_parts
@@ -108,7 +105,7 @@ class TTT(Mixer):
             heads,
             key=learner_key,
         )
-        self.optimizer = _spread(optimizer, (heads,))
+        self.optimizer = spread(optimizer, (heads,))
         self.batching = batching
         self.adjoint = adjoint
         self.merge = Merge(stack_heads(lambda key: fan_out_uniform(key, (width, dim)), heads, key=merge_key))
@@ -167,45 +164,12 @@ class TTT(Mixer):
         learners, losses = over_heads(learn, (self.task, self.start, self.optimizer, keys))
 
         def answer(tokens):
-            one = lambda psi, learner: answers_of(learner, at_least_float32(psi(tokens)))  # noqa: E731
-            answers = eqx.filter_vmap(one)(self.psi, learners)
+            def one(parts):
+                psi, task, learner = parts
+                queries = task.queries(at_least_float32(psi(tokens)))
+                return task.outputs(answers_of(learner, queries), queries)
+
+            answers = over_heads(one, (self.psi, self.task, learners))
             return self.merge(answers.astype(tokens.dtype))
 
         return Mixed(self.adjoint.map(answer, tokens, learners), losses)
-
-
-def _spread(optimizer: Optimizer, axes: tuple[int, ...]) -> Optimizer:
-    """A copy of every array of the optimizer for each head (and block)."""
-    spread = lambda a: jnp.broadcast_to(a, (*axes, *a.shape)) if eqx.is_array(a) else a  # noqa: E731
-    return jax.tree.map(spread, optimizer)
-
-
-def _is_ttt(node: Any) -> bool:
-    return isinstance(node, TTT)
-
-
-def has_inner_loop(tree: Any) -> bool:
-    """Whether a model takes inner steps: it has a TTT layer, and its learner has weights."""
-    layers = [node for node in jax.tree.leaves(tree, is_leaf=_is_ttt) if _is_ttt(node)]
-    return any(not isinstance(layer.start, Memory) for layer in layers)
-
-
-def with_inner_loop(tree: Any, *, steps: int | None = None, optimizer: Optimizer | None = None) -> Any:
-    """The same model with another T or another optimizer in all of its TTT layers; nothing is trained anew."""
-    if optimizer is not None:
-        check_optimizer(optimizer)
-
-    def change(node: Any) -> Any:
-        if not _is_ttt(node):
-            return node
-        batching = node.batching if steps is None else dataclasses.replace(node.batching, steps=steps)
-        axes = node.merge.weight.shape[:-2]  # heads, and blocks before them in a stack
-        chosen = node.optimizer if optimizer is None else _spread(optimizer, axes)
-        return eqx.tree_at(
-            lambda ttt: (ttt.batching, ttt.optimizer),
-            node,
-            (batching, chosen),
-            is_leaf=lambda x: isinstance(x, Batching | Optimizer),
-        )
-
-    return jax.tree.map(change, tree, is_leaf=_is_ttt)

@@ -1,0 +1,55 @@
+"""How a chunk is answered and learned. The forms compute the same; a product of parts gets the fastest that it has."""
+
+import abc
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from mttt.inner.carry import Carry
+from mttt.inner.chunks import Chunk, Chunking
+from mttt.inner.optimizer import Optimizer
+
+Losses = Callable[[Float[Array, "b k"], PyTree[Array]], Float[Array, " b"]]
+
+
+class Course(NamedTuple):
+    """All that reading has to know besides the carry and the chunk."""
+
+    losses: Losses
+    optimizer: Optimizer
+    chunking: Chunking
+    places: Float[Array, " b"]
+
+
+class Form(eqx.Module):
+    """One way to go through a sequence, chunk by chunk."""
+
+    course: eqx.AbstractVar[Course]
+
+    size: eqx.AbstractVar[int]
+    """how many tokens are taken at a time"""
+    undoes: eqx.AbstractVar[bool]
+    """whether `undo` gives the carry before a chunk, given the one after it"""
+
+    @abc.abstractmethod
+    def advance(self, carry: Carry, chunk: Chunk) -> tuple[Carry, Float[Array, "b k"], Any]:
+        """The carry after the chunk, the answers to its queries, and what it takes to undo the step (or None)."""
+
+    def undo(self, carry: Carry, chunk: Chunk, kept: Any) -> Carry:
+        """The carry before the chunk."""
+        raise NotImplementedError(f"{type(self).__name__} does not undo")
+
+
+def slopes_of(losses: Losses, answers: Float[Array, "b k"], targets: PyTree[Array]) -> Float[Array, "b k"]:
+    """The gradient of each row's loss by its answer."""
+    return jax.grad(lambda answers: jnp.sum(losses(answers, targets)))(answers)
+
+
+def counted(carry: Carry, chunk: Chunk) -> Any:
+    """t after the chunk."""
+    assert carry.t is not None
+    return carry.t + (1 if chunk.full is None else chunk.full.astype(carry.t.dtype))

@@ -1,0 +1,113 @@
+"""The task of linear attention and its successors: answer a token's key with its value."""
+
+import abc
+from typing import Any, final
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mttt.inner.task import Problem, TokenwiseTask
+from mttt.nn.check import check_instance, check_whole
+from mttt.nn.dense import Dense, at_least_float32, fan_in_uniform
+from mttt.nn.norm import LayerNorm
+
+
+class RowLoss(eqx.Module):
+    """How wrong an answer is, for each row."""
+
+    @abc.abstractmethod
+    def __call__(self, answers: Float[Array, "n k"], targets: Float[Array, "n k"]) -> Float[Array, " n"]:
+        """The loss of each row."""
+
+
+@final
+class SquaredLoss(RowLoss):
+    """½‖answer − target‖²."""
+
+    def __call__(self, answers: Float[Array, "n k"], targets: Float[Array, "n k"]) -> Float[Array, " n"]:
+        return 0.5 * jnp.sum((answers - targets) ** 2, axis=1)
+
+
+@final
+class DotLoss(RowLoss):
+    """−answer·target: every token pulls as hard, however well it is known already."""
+
+    def __call__(self, answers: Float[Array, "n k"], targets: Float[Array, "n k"]) -> Float[Array, " n"]:
+        return -jnp.sum(answers * targets, axis=1)
+
+
+class Losses(eqx.Module):
+    """A row loss of the answers, after a norm if there is one."""
+
+    loss: RowLoss
+    norm: LayerNorm | None
+
+    def __call__(self, answers: Float[Array, "n k"], targets: Float[Array, "n k"]) -> Float[Array, " n"]:
+        return self.loss(answers if self.norm is None else self.norm(answers), targets)
+
+
+def _unit(rows: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    """Rows of norm 1; a row of zeros stays one, and has a gradient."""
+    return rows * jax.lax.rsqrt(jnp.sum(rows**2, axis=1, keepdims=True) + 1e-6)
+
+
+@final
+class KeyValue(TokenwiseTask):
+    """Answer the key of a token with its value: ℓ(f(key), value), both views of the token, k wide.
+
+    With `residual` the target is value − key, and the layer's output is its query plus the answer: the learner has to
+    know only what differs. With `norm` the answer is normalised, in the task and in the output alike; all heads have
+    their own scale and shift. With `unit` keys and queries have norm 1, as the delta rule wants them.
+    `KeyValue(dim, width, residual=True, norm=True, key=key)` is the task of TTT-Linear and TTT-MLP (Sun et al., 2024).
+    """
+
+    key: Dense
+    value: Dense
+    loss: RowLoss
+    norm: LayerNorm | None
+    residual: bool = eqx.field(static=True)
+    unit: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        dim: int,
+        width: int,
+        *,
+        loss: RowLoss = SquaredLoss(),  # noqa: B008
+        norm: bool = False,
+        residual: bool = False,
+        unit: bool = False,
+        key: PRNGKeyArray,
+    ):
+        check_whole(dim=dim, width=width)
+        check_instance("loss", loss, RowLoss, "SquaredLoss()")
+        key_key, value_key = jax.random.split(key)
+        self.key = Dense(dim, width, key=key_key, kernel_init=fan_in_uniform)
+        self.value = Dense(dim, width, key=value_key, kernel_init=fan_in_uniform)
+        self.loss = loss
+        self.norm = LayerNorm(width) if norm else None
+        self.residual, self.unit = residual, unit
+
+    def __call__(self, tokens: Float[Array, "n d"]) -> Problem:
+        keys, values = (at_least_float32(view(tokens)) for view in (self.key, self.value))
+        keys = _unit(keys) if self.unit else keys
+        targets = values - keys if self.residual else values
+        return Problem(keys, targets, Losses(self.loss, self.norm), labels=values)
+
+    def queries(self, view: Float[Array, "n k"]) -> Float[Array, "n k"]:
+        return _unit(view) if self.unit else view
+
+    def outputs(self, answers: Float[Array, "n k"], queries: Float[Array, "n k"]) -> Float[Array, "n k"]:
+        answers = answers if self.norm is None else self.norm(answers)
+        return queries + answers if self.residual else answers
+
+    def report(self, losses: Float[Array, "*t"]) -> Float[Array, "*t"]:
+        """The mean over tokens and over the k features."""
+        return losses / self.value.bias.shape[-1]
+
+
+def has_straight_slope(losses: Any) -> bool:
+    """Whether ∂ℓ/∂(answer) is answer − target: then steps on single tokens have an exact form for many at once."""
+    return isinstance(losses, Losses) and losses.norm is None and isinstance(losses.loss, SquaredLoss)

@@ -1,0 +1,152 @@
+"""Learners whose weights are those of affine maps: what makes fast forms of learning token by token possible.
+
+The gradient of one token's loss by an affine map x ↦ xA + b is an outer product: of x, and of the cotangent of the
+map's output. So what steps on some tokens do to a later token's answer takes inner products of its x with theirs, and
+no weights of any token in between; and a step can be undone by adding the outer product again.
+"""
+
+import abc
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, final, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mttt.inner.learner import TokenwiseLearner
+
+
+@runtime_checkable
+class AffineMap(Protocol):
+    """x ↦ xA + b, each row for itself; `bias` is None where there is no b."""
+
+    @property
+    def bias(self) -> Array | None: ...
+
+    def __call__(self, inputs: Any, /) -> Any: ...
+
+
+Apply = Callable[[AffineMap, Float[Array, "n i"]], Float[Array, "n o"]]
+
+
+class LayeredLearner(TokenwiseLearner):
+    """The promise that W is the weights of affine maps, each used once in an answer and only through `apply`."""
+
+    @abc.abstractmethod
+    def through(self, inputs: Float[Array, "n k"], apply: Apply) -> Float[Array, "n k"]:
+        """Answer each row, with apply(map, x) wherever a map is to be applied to x."""
+
+    @final
+    def __call__(self, inputs: Float[Array, "n k"], *, key: PRNGKeyArray | None = None) -> Float[Array, "n k"]:
+        return self.through(inputs, lambda layer, x: layer(x))
+
+
+class Steps(NamedTuple):
+    """What tokens do to the weights: for each map, its inputs and the cotangents of its outputs, a row a token."""
+
+    inputs: tuple[Float[Array, "n i"], ...]
+    cotangents: tuple[Float[Array, "n o"], ...]
+
+
+def steps_of(
+    learner: LayeredLearner,
+    inputs: Float[Array, "n k"],
+    slopes: Callable[[Float[Array, "n k"]], Float[Array, "n k"]],
+    scale: Float[Array, " n"] | None = None,
+) -> tuple[Steps, Float[Array, "n k"]]:
+    """The gradient of every token's loss at the weights as they are, times `scale` if each token has its own scale.
+
+    `slopes` are the gradients of the losses by the answers. The answers themselves come with it.
+    """
+
+    def run(shifts: Any) -> tuple[Array, Any]:
+        seen, left = [], list(shifts)
+
+        def apply(layer: AffineMap, x: Array) -> Array:
+            seen.append(x)
+            return _times(scale, layer(x)) + left.pop(0)
+
+        return learner.through(inputs, apply), tuple(seen)
+
+    answers, pull, seen = jax.vjp(run, _zeros(learner, inputs), has_aux=True)
+    return Steps(seen, pull(slopes(answers))[0]), answers
+
+
+def answers_after(
+    learner: LayeredLearner,
+    inputs: Float[Array, "m k"],
+    steps: Steps,
+    shares: Float[Array, "m n"],
+    scale: Float[Array, " m"] | None = None,
+) -> Float[Array, "m k"]:
+    """What the learner answers when row t has learned `shares[t, s]` of token s's step; the weights are never made."""
+    seen, cotangents = map(list, steps)
+
+    def apply(layer: AffineMap, x: Array) -> Array:
+        like, cotangent = seen.pop(0), cotangents.pop(0)
+        alike = x @ like.T
+        alike = alike if layer.bias is None else alike + 1
+        return _times(scale, layer(x)) - (shares * alike) @ cotangent
+
+    return learner.through(inputs, apply)
+
+
+def step_by(
+    learner: LayeredLearner, steps: Steps, shares: Float[Array, " n"], scale: Float[Array, ""] | None = None
+) -> Any:
+    """The learner after `shares[s]` of every token's step."""
+    change = _gradient(learner, steps, shares)
+    return eqx.apply_updates(_scaled(learner, scale), jax.tree.map(jnp.negative, change))
+
+
+def step_back(
+    learner: LayeredLearner, steps: Steps, shares: Float[Array, " n"], scale: Float[Array, ""] | None = None
+) -> Any:
+    """The learner before `step_by`."""
+    back = eqx.apply_updates(learner, _gradient(learner, steps, shares))
+    return _scaled(back, None if scale is None else 1 / scale)
+
+
+def _gradient(learner: LayeredLearner, steps: Steps, shares: Float[Array, " n"]) -> Any:
+    """The weighted sum of the tokens' gradients, as a tree like the learner's weights."""
+    weights, rest = eqx.partition(learner, eqx.is_inexact_array)
+
+    def outputs(weights: Any) -> tuple[Array, ...]:
+        found, seen = [], list(steps.inputs)
+
+        def apply(layer: AffineMap, x: Array) -> Array:
+            found.append(layer(seen.pop(0)))
+            return found[-1]
+
+        eqx.combine(weights, rest).through(steps.inputs[0], apply)
+        return tuple(found)
+
+    _, pull = jax.vjp(outputs, weights)
+    return pull(tuple(shares[:, None] * cotangent for cotangent in steps.cotangents))[0]
+
+
+def _zeros(learner: LayeredLearner, inputs: Float[Array, "n k"]) -> tuple[Array, ...]:
+    """A zero for the output of every map."""
+    shapes = []
+
+    def run(inputs: Array) -> Array:
+        def apply(layer: AffineMap, x: Array) -> Array:
+            out = layer(x)
+            shapes.append((out.shape, out.dtype))
+            return out
+
+        return learner.through(inputs, apply)
+
+    jax.eval_shape(run, inputs)
+    return tuple(jnp.zeros(*shape) for shape in shapes)
+
+
+def _times(scale: Float[Array, " n"] | None, rows: Float[Array, "n o"]) -> Float[Array, "n o"]:
+    return rows if scale is None else scale[:, None] * rows
+
+
+def _scaled(learner: Any, scale: Float[Array, ""] | None) -> Any:
+    if scale is None:
+        return learner
+    return jax.tree.map(lambda leaf: scale * leaf if eqx.is_inexact_array(leaf) else leaf, learner)

@@ -1,0 +1,58 @@
+"""The plain form: the weights of every token are made. It is exact for every learner and every optimizer."""
+
+from typing import Any, final
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from mttt.inner.carry import Carry
+from mttt.inner.chunks import Chunk, Shares, shares_of
+from mttt.inner.forms import Course, Form, counted
+from mttt.inner.learner import answers_of
+
+
+@final
+class Recurrent(Form):
+    """b copies of the weights at a time, for a chunk of b tokens."""
+
+    course: Course
+    size: int = eqx.field(static=True)
+    undoes: bool = eqx.field(default=False, static=True)
+
+    def advance(self, carry: Carry, chunk: Chunk) -> tuple[Carry, Float[Array, "b k"], None]:
+        course = self.course
+        weights, rest = eqx.partition(carry.learner, eqx.is_inexact_array)
+        shares = shares_of(chunk, course.places)
+        decayed = lambda scale: weights if scale is None else jax.tree.map(lambda w: scale * w, weights)  # noqa: E731
+
+        def loss(weights: Any, row: Any) -> Array:
+            inputs, targets = jax.tree.map(lambda a: a[None], row)
+            return jnp.sum(course.losses(answers_of(eqx.combine(weights, rest), inputs), targets))
+
+        gradient = lambda row, scale: jax.grad(loss)(decayed(scale), row)  # noqa: E731
+        own = None if shares.scale is None else 0
+        gradients = jax.vmap(gradient, in_axes=(0, own))((chunk.inputs, chunk.targets), shares.scale)
+
+        def moved(share: Array, scale: Array | None) -> Carry:
+            """The carry after a step on shares of the tokens."""
+            whole = jax.tree.map(lambda g: jnp.tensordot(share, g, axes=1), gradients)
+            return Carry(eqx.combine(decayed(scale), rest), carry.state, carry.t).update(course.optimizer, whole)
+
+        def answer(share: Array, scale: Array | None, query: Array) -> Array:
+            return answers_of(moved(share, scale).learner, query[None])[0]
+
+        if course.chunking.learns_first:
+            answers = jax.vmap(answer, in_axes=(0, own, 0))(shares.of, shares.scale, chunk.queries)
+        else:
+            answers = answers_of(carry.learner, chunk.queries)
+        return self._after(carry, chunk, shares, moved), answers, None
+
+    @staticmethod
+    def _after(carry: Carry, chunk: Chunk, shares: Shares, moved: Any) -> Carry:
+        new = moved(shares.after, shares.scale_after)
+        if (full := chunk.full) is not None:  # an optimizer may move on a gradient of zeros, too
+            keep = lambda a, b: jnp.where(full, a, b) if eqx.is_array(a) else a  # noqa: E731
+            new = jax.tree.map(keep, new, carry)
+        return Carry(new.learner, new.state, counted(carry, chunk))

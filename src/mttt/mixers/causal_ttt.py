@@ -1,0 +1,205 @@
+"""The TTT layer for sequences: an inner loop that learns while it reads."""
+
+from functools import partial
+from typing import Any, NamedTuple, Protocol, final, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from mttt.inner import (
+    Adjoint,
+    AnswerThenLearn,
+    Carry,
+    Chunking,
+    Chunks,
+    GradientDescent,
+    MeanRates,
+    Optimizer,
+    Rates,
+    Recompute,
+    Reconstruction,
+    Start,
+    Task,
+    Trained,
+    online_loop,
+)
+from mttt.inner.learner import TokenwiseLearner, answers_of
+from mttt.inner.permute import inverse_order, permute
+from mttt.inner.task import TokenwiseTask
+from mttt.mixers.base import Mixed
+from mttt.mixers.causal import CausalMixer
+from mttt.mixers.heads import Merge, head_width, over_heads, spread, stack_heads
+from mttt.mixers.trial import check_learner, check_made, check_maker, check_optimizer
+from mttt.mixers.ttt import MakeLearner, MakeStart, MakeTask
+from mttt.nn import Dense
+from mttt.nn.check import check_instance, check_key
+from mttt.nn.dense import at_least_float32, fan_in_uniform, fan_out_uniform
+
+
+@runtime_checkable
+class MakeRates(Protocol):
+    """Draws rates for tokens of width `dim` and a learner of width `width`; rates are their own makers."""
+
+    def __call__(self, dim: int, width: int, *, key: PRNGKeyArray) -> Rates: ...
+
+
+class Reading(NamedTuple):
+    """What the tokens so far leave behind: W of every head before the chunk that is being read, and its tokens."""
+
+    carries: Carry  # every array has a leading axis of heads
+    waiting: Float[Array, "room d"]  # room for all tokens of a chunk but one; zeros after the last
+    held: Int[Array, ""]  # how many are waiting
+
+
+@final
+class CausalTTT(CausalMixer):
+    """x_t ↦ h(f(ψ(x_t); W_t)), where W_t has learned from x_1 … x_t. H heads are H inner loops.
+
+    `learner`, `task` and `rates` are drawn for each head; `start` says what W₀ is. `chunks` are the tokens of one step:
+    `Chunks(b)` or `AnswerThenLearn(b)`. TTT-MLP (Sun et al., 2024) with heads of width k is
+
+        CausalTTT(dim, heads, learner=MLPLearner, task=partial(KeyValue, norm=True, residual=True),
+                  rates=partial(PlacedRates, size=16, base=0.1), chunks=Chunks(16), key=key)
+
+    Learners made of affine maps (`LayeredLearner`) with `GradientDescent` take a few products a chunk. The linear
+    learner with `KeyValue` and chunks of one token, the delta rule, takes them in blocks of 64 tokens. Everything else
+    makes the weights of every token of a chunk. `adjoint` trades memory for time, and changes no number.
+
+    With `trace`, the inner losses are two: that of all tokens with W₀, and with the W before each token's chunk.
+    """
+
+    psi: Dense
+    task: Task
+    initial: Start
+    optimizer: Optimizer
+    rates: Rates
+    chunks: Chunking
+    merge: Merge
+    adjoint: Adjoint
+
+    def __init__(
+        self,
+        dim: int,
+        heads: int,
+        *,
+        learner: MakeLearner,
+        start: MakeStart = Trained,
+        task: MakeTask = Reconstruction,
+        optimizer: Optimizer = GradientDescent(),  # noqa: B008
+        rates: MakeRates = MeanRates,
+        chunks: Chunking = Chunks(),  # noqa: B008
+        adjoint: Adjoint = Recompute(),  # noqa: B008
+        key: PRNGKeyArray,
+    ):
+        check_maker("learner", learner, "width, *, key")
+        check_maker("task", task, "dim, width, *, key")
+        check_maker("start", start, "learner")
+        check_maker("rates", rates, "dim, width, *, key")
+        check_optimizer(optimizer)
+        check_instance("chunks", chunks, Chunking, "Chunks(16)")
+        check_instance("adjoint", adjoint, Adjoint, "Recompute()")
+        width = head_width(dim, heads)
+        check_key(key)
+        psi_key, task_key, learner_key, merge_key, rates_key = jax.random.split(key, 5)
+        make_psi = partial(Dense, dim, width, kernel_init=fan_in_uniform)
+        self.psi = stack_heads(lambda key: make_psi(key=key), heads, key=psi_key)
+        self.task = stack_heads(
+            lambda key: check_made("task", task(dim, width, key=key), TokenwiseTask), heads, key=task_key
+        )
+        self.initial = stack_heads(
+            lambda key: check_made("start", start(_alone(check_learner(learner(width, key=key), width))), Start),
+            heads,
+            key=learner_key,
+        )
+        self.optimizer = spread(optimizer, (heads,))
+        self.rates = stack_heads(
+            lambda key: check_made("rates", rates(dim, width, key=key), Rates), heads, key=rates_key
+        )
+        self.chunks = chunks
+        jax.eval_shape(lambda: over_heads(lambda rates: rates.places(chunks.size), self.rates))  # do they fit?
+        self.adjoint = adjoint
+        self.merge = Merge(stack_heads(lambda key: fan_out_uniform(key, (width, dim)), heads, key=merge_key))
+
+    def start(self, dtype: Any = None) -> Reading:
+        dtype = jnp.zeros(0).dtype if dtype is None else jnp.dtype(dtype)
+        room, dim = self.chunks.size - 1, self.merge.weight.shape[2]
+        return Reading(self._first(dtype), jnp.zeros((room, dim), dtype), jnp.zeros((), int))
+
+    def _first(self, dtype: Any) -> Carry:
+        inner = at_least_float32(jnp.zeros(0, dtype)).dtype
+        first = lambda parts: parts[0].first(parts[1], inner)  # noqa: E731
+        heads = jnp.arange(self.merge.weight.shape[0])  # a start of zeros has no arrays that would tell how many
+        return over_heads(first, (self.initial, self.optimizer, heads))
+
+    def mix(
+        self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
+    ) -> Mixed:
+        first = self._first(tokens.dtype)
+        order = None
+        if mask is not None:  # real tokens first, in their order: chunks are as in the input without the others
+            order = jnp.argsort(~mask, stable=True)
+            tokens, mask = permute(tokens, order), mask[order]
+        losses = self._losses(first, tokens, mask) if trace else None
+        mixed, _ = self._read(first, tokens, mask)
+        return Mixed(mixed if order is None else permute(mixed, inverse_order(order)), losses)
+
+    def advance(self, state: Reading, tokens: Float[Array, "m d"]) -> tuple[Float[Array, "m d"], Reading]:
+        carries, waiting, held = state
+        (m, dim), size, room = tokens.shape, self.chunks.size, waiting.shape[0]
+        if size == 1:
+            mixed, carries = self._read(carries, tokens, None)
+            return mixed, Reading(carries, waiting, held)
+        # Chunks begin where the state's chunk begins, so that all cuts of a sequence have the same chunks.
+        slots = -(-(room + m) // size) * size
+        grid = jnp.zeros((slots + room, dim), tokens.dtype).at[:room].set(waiting)
+        grid = jax.lax.dynamic_update_slice(grid, tokens, (held, jnp.zeros_like(held)))
+        there = held + m
+        mixed, carries = self._read(carries, grid[:slots], jnp.arange(slots) < there)
+        begin = there // size * size
+        cut = lambda rows, at, length: jax.lax.dynamic_slice(rows, (at, jnp.zeros_like(at)), (length, dim))  # noqa: E731
+        return cut(mixed, held, m), Reading(carries, cut(grid, begin, room), there - begin)
+
+    def _read(
+        self, carries: Carry, tokens: Float[Array, "n d"], mask: Bool[Array, " n"] | None
+    ) -> tuple[Float[Array, "n d"], Carry]:
+        """Tokens from the beginning of a chunk on."""
+
+        def read(parts):
+            psi, task, carry, optimizer, rates = parts
+            queries = task.queries(at_least_float32(psi(tokens)))
+            found = online_loop(
+                carry, task, optimizer, rates, self.chunks, tokens, queries, mask=mask, adjoint=self.adjoint
+            )
+            return task.outputs(found.answers, queries), found.carry
+
+        outputs, carries = over_heads(read, (self.psi, self.task, carries, self.optimizer, self.rates))
+        return self.merge(outputs.astype(tokens.dtype)), carries
+
+    def _losses(
+        self, first: Carry, tokens: Float[Array, "n d"], mask: Bool[Array, " n"] | None
+    ) -> Float[Array, "heads 2"]:
+        before = AnswerThenLearn(self.chunks.size)
+
+        def losses(parts):
+            task, carry, optimizer, rates = parts
+            problem = task.problem(tokens)
+            found = online_loop(
+                carry, task, optimizer, rates, before, tokens, problem.inputs, mask=mask, adjoint=self.adjoint
+            )
+            each = jnp.stack(
+                [problem.losses_of(answers_of(carry.learner, problem.inputs)), problem.losses_of(found.answers)]
+            )
+            return task.report(jnp.mean(each, axis=1, where=None if mask is None else mask[None, :]))
+
+        return over_heads(losses, (self.task, first, self.optimizer, self.rates))
+
+
+def _alone(learner: Any) -> Any:
+    """The learner, if it answers each token for itself."""
+    if not isinstance(learner, TokenwiseLearner):
+        raise ValueError(
+            f"the learner {type(learner).__name__} may mix tokens, so it would see those that are still to come. Make "
+            "it a TokenwiseLearner if it answers each token for itself, or use TTT, which learns from all tokens first"
+        )
+    return learner

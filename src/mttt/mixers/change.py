@@ -1,0 +1,48 @@
+"""Other inner loops in a model that is trained."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+
+from mttt.inner import Batching, Memory, Optimizer
+from mttt.mixers.causal_ttt import CausalTTT
+from mttt.mixers.heads import spread
+from mttt.mixers.trial import check_optimizer
+from mttt.mixers.ttt import TTT
+
+
+def _learns(node: Any) -> bool:
+    return isinstance(node, TTT | CausalTTT)
+
+
+def has_inner_loop(tree: Any) -> bool:
+    """Whether a model takes inner steps: it has a TTT layer, and its learner has weights."""
+    layers = [node for node in jax.tree.leaves(tree, is_leaf=_learns) if _learns(node)]
+    return any(isinstance(layer, CausalTTT) or not isinstance(layer.start, Memory) for layer in layers)
+
+
+def with_inner_loop(tree: Any, *, steps: int | None = None, optimizer: Optimizer | None = None) -> Any:
+    """The same model with another T or another optimizer in all of its TTT layers; nothing is trained anew.
+
+    A layer that learns while it reads has no T: its steps are its chunks. `GradientDescent(0.0)` is W₀, frozen.
+    """
+    if optimizer is not None:
+        check_optimizer(optimizer)
+
+    def change(node: Any) -> Any:
+        if not _learns(node):
+            return node
+        if steps is not None and isinstance(node, CausalTTT):
+            raise ValueError(f"steps={steps}: this layer learns while it reads, a step for each chunk of tokens")
+        if steps is not None:
+            batching = dataclasses.replace(node.batching, steps=steps)
+            node = eqx.tree_at(lambda ttt: ttt.batching, node, batching, is_leaf=lambda x: isinstance(x, Batching))
+        if optimizer is not None:
+            axes = node.merge.weight.shape[:-2]  # heads, and blocks before them in a stack
+            chosen = spread(optimizer, axes)
+            node = eqx.tree_at(lambda ttt: ttt.optimizer, node, chosen, is_leaf=lambda x: isinstance(x, Optimizer))
+        return node
+
+    return jax.tree.map(change, tree, is_leaf=_learns)

@@ -1,0 +1,201 @@
+"""Learning while reading: fast forms and adjoints against the plain recurrence, token by token."""
+
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+import pytest
+from catalogue import relative_error, shake, tokens
+
+import mttt
+from mttt.inner.dual import Dual
+from mttt.inner.forms import Course
+from mttt.inner.online import form_of
+from mttt.inner.recurrent import Recurrent
+from mttt.inner.wy import WY
+
+DIM, WIDTH, N = 6, 4, 11
+
+LEARNERS = {
+    "linear": mttt.LinearLearner,
+    "affine": mttt.AffineLearner,
+    "mlp": partial(mttt.MLPLearner, factor=2),
+    "swiglu": mttt.SwiGLULearner,
+}
+TASKS = {
+    "squared": mttt.KeyValue,
+    "2024": partial(mttt.KeyValue, norm=True, residual=True),
+    "dot": partial(mttt.KeyValue, loss=mttt.DotLoss(), unit=True),
+    "reconstruction": mttt.Reconstruction,
+}
+RATES = {
+    "mean": mttt.MeanRates,
+    "gated": mttt.GatedRates,
+    "decaying": mttt.DecayingRates,
+    "placed": partial(mttt.PlacedRates, size=4),
+}
+OPTIMIZERS = {
+    "descent": lambda: mttt.GradientDescent(0.3),
+    "per-step": lambda: mttt.GradientDescent(jnp.linspace(0.5, 0.1, 3)),
+    "momentum": lambda: mttt.OptaxOptimizer(optax.sgd, learning_rate=0.3, momentum=0.9),
+}
+# Every learner, task, rate, optimizer and chunking; every fast form with and without decay.
+PRODUCTS = [
+    ("linear", "squared", "gated", "descent", mttt.Chunks(1)),
+    ("linear", "squared", "decaying", "descent", mttt.Chunks(1)),
+    ("linear", "squared", "mean", "per-step", mttt.Chunks(1)),
+    ("linear", "squared", "decaying", "descent", mttt.Chunks(4)),
+    ("affine", "2024", "placed", "descent", mttt.Chunks(4)),
+    ("mlp", "2024", "placed", "descent", mttt.Chunks(4)),
+    ("mlp", "2024", "mean", "descent", mttt.Chunks(1)),
+    ("mlp", "reconstruction", "decaying", "per-step", mttt.Chunks(4)),
+    ("swiglu", "dot", "decaying", "descent", mttt.AnswerThenLearn(3)),
+    ("swiglu", "dot", "gated", "momentum", mttt.AnswerThenLearn(3)),
+    ("mlp", "2024", "decaying", "momentum", mttt.Chunks(4)),
+]
+
+
+def parts_of(learner, task, rates, seed=3):
+    keys = jax.random.split(jax.random.key(seed), 3)
+    return shake(
+        (
+            LEARNERS[learner](WIDTH, key=keys[0]),
+            TASKS[task](DIM, WIDTH, key=keys[1]),
+            RATES[rates](DIM, WIDTH, key=keys[2]),
+        ),
+        scale=0.1,
+    )
+
+
+def recurrence(learner, task, rates, optimizer, chunks, given, queries):
+    """Eq. 2 token by token, in a Python loop, differentiated by nesting."""
+    problem, each, places = task(given), rates.of(given), rates.places(chunks.size)
+    scaled = lambda scale, tree: jax.tree.map(lambda a: scale * a, tree)  # noqa: E731
+    weights, rest = eqx.partition(learner, eqx.is_inexact_array)
+    state, answers = optimizer.init(weights), []
+
+    def loss(weights, s):
+        targets = jax.tree.map(lambda a: a[s : s + 1], problem.targets)
+        return problem.losses(eqx.combine(weights, rest)(problem.inputs[s : s + 1]), targets)[0]
+
+    for begin in range(0, len(given), chunks.size):
+        total, left = scaled(0.0, weights), 1.0
+        for place, s in enumerate(range(begin, min(begin + chunks.size, len(given)))):
+            alpha = 1.0 if each.log_decay is None else jnp.exp(each.log_decay[s])
+            left = left * alpha
+            gradient = jax.grad(loss)(scaled(left, weights), s)
+            total = jax.tree.map(lambda a, g: alpha * a + each.eta[s] * g, total, gradient)  # noqa: B023
+            now, next_state = optimizer.step(
+                scaled(places[place], total), state, scaled(left, weights), begin // chunks.size
+            )
+            answer = eqx.combine(now if chunks.learns_first else weights, rest)
+            answers.append(answer(queries[s : s + 1])[0])
+            if place == chunks.size - 1:
+                weights, state = now, next_state
+    return jnp.stack(answers), eqx.combine(weights, rest)
+
+
+def summary(read):
+    """A number that depends on all answers and on all of W, and its gradient by everything."""
+
+    def number(arguments):
+        answers, learner = read(*arguments)
+        leaves = jax.tree.leaves(eqx.filter(learner, eqx.is_inexact_array))
+        return jnp.sum(jnp.sin(answers)) + sum(jnp.sum(jnp.cos(leaf)) for leaf in leaves), answers
+
+    return eqx.filter_jit(eqx.filter_value_and_grad(number, has_aux=True))
+
+
+def online(optimizer, chunks, adjoint, mask=None):
+    def read(learner, task, rates, given, queries):
+        carry = mttt.Trained(learner).first(optimizer, given.dtype)
+        found = mttt.online_loop(
+            carry, task, optimizer, rates, chunks, given, queries, mask=mask, adjoint=adjoint
+        )
+        return found.answers, found.carry.learner
+
+    return read
+
+
+@pytest.mark.parametrize(("learner", "task", "rates", "optimizer", "chunks"), PRODUCTS)
+def test_every_form_is_the_recurrence(learner, task, rates, optimizer, chunks, float64):
+    optimizer = OPTIMIZERS[optimizer]()
+    arguments = (*parts_of(learner, task, rates), tokens(N, DIM), tokens(N, WIDTH, seed=2))
+    plain = lambda learner, task, rates, *rest: recurrence(learner, task, rates, optimizer, chunks, *rest)  # noqa: E731
+    expected = summary(plain)(arguments)
+    for adjoint in (mttt.Recompute(), mttt.Undo()):
+        assert relative_error(summary(online(optimizer, chunks, adjoint))(arguments), expected) < 1e-10
+
+
+@pytest.mark.parametrize("product", [PRODUCTS[1], PRODUCTS[5], PRODUCTS[6]], ids=["wy", "dual", "undo"])
+def test_float32_is_close_to_float64(product):
+    """1e-5 of the answers and of every gradient, over a hundred tokens."""
+    learner, task, rates, optimizer, chunks = product
+    with jax.enable_x64(True):
+        optimizer = OPTIMIZERS[optimizer]()
+        arguments = (*parts_of(learner, task, rates), tokens(100, DIM), tokens(100, WIDTH, seed=2))
+        expected = summary(online(optimizer, chunks, mttt.Keep()))(arguments)
+        short = jax.tree.map(lambda a: a.astype(jnp.float32) if eqx.is_inexact_array(a) else a, arguments)
+    for adjoint in (mttt.Recompute(), mttt.Undo()):
+        assert relative_error(summary(online(optimizer, chunks, adjoint))(short), expected) < 1e-5
+
+
+@pytest.mark.parametrize("product", [PRODUCTS[1], PRODUCTS[5], PRODUCTS[10]], ids=["wy", "dual", "plain"])
+def test_tokens_that_only_fill_the_room_change_nothing(product, float64):
+    learner, task, rates, optimizer, chunks = product
+    optimizer = OPTIMIZERS[optimizer]()
+    parts = parts_of(learner, task, rates)
+    given, queries = tokens(N, DIM), tokens(N, WIDTH, seed=2)
+    longer = lambda rows: jnp.concatenate([rows, 1e3 * jnp.ones((5, rows.shape[1]))])  # noqa: E731
+    mask = jnp.arange(N + 5) < N
+    expected = online(optimizer, chunks, mttt.Keep())(*parts, given, queries)
+    answers, weights = online(optimizer, chunks, mttt.Keep(), mask)(*parts, longer(given), longer(queries))
+    assert relative_error((answers[:N], weights), expected) < 1e-12
+
+
+def test_each_product_gets_its_fastest_form():
+    def form(learner, task, optimizer, chunks):
+        learner, task, rates = parts_of(learner, task, "gated")
+        losses = task(tokens(N, DIM)).losses
+        return type(form_of(Course(losses, OPTIMIZERS[optimizer](), chunks, rates.places(4)), learner, N))
+
+    assert form("linear", "squared", "descent", mttt.Chunks(1)) is WY
+    assert form("linear", "squared", "per-step", mttt.Chunks(1)) is Dual
+    assert form("linear", "2024", "descent", mttt.Chunks(1)) is Dual
+    assert form("linear", "squared", "descent", mttt.AnswerThenLearn(1)) is Dual
+    assert form("mlp", "squared", "descent", mttt.Chunks(1)) is Dual
+    assert form("mlp", "squared", "momentum", mttt.Chunks(1)) is Recurrent
+
+
+def test_undo_keeps_no_weights():
+    """The gradient of a thousand steps holds vectors of a thousand tokens, but not a thousand copies of W."""
+    n, width = 1000, 16
+    learner = mttt.MLPLearner(width, key=jax.random.key(0))
+    task = mttt.KeyValue(width, width, norm=True, key=jax.random.key(1))
+    rates, optimizer = mttt.MeanRates(width, width), mttt.GradientDescent(0.1)
+    weights = sum(leaf.size for leaf in jax.tree.leaves(learner) if eqx.is_array(leaf))
+    given = jax.ShapeDtypeStruct((n, width), jnp.float32)
+
+    def bytes_of(adjoint):
+        read = online(optimizer, mttt.Chunks(1), adjoint)
+        number = lambda learner, given: jnp.sum(read(learner, task, rates, given, given)[0])  # noqa: E731
+        compiled = jax.jit(jax.grad(number)).lower(learner, given).compile()
+        return compiled.memory_analysis().temp_size_in_bytes
+
+    kept, undone = bytes_of(mttt.Keep()), bytes_of(mttt.Undo())
+    assert kept > n * weights * 4
+    assert undone < 0.1 * n * weights * 4
+
+
+def test_bad_parts_are_named():
+    with pytest.raises(ValueError, match=r"size=0: expected a whole number from 1"):
+        mttt.Chunks(0)
+    learner, task, rates = parts_of("mlp", "2024", "placed")
+    with pytest.raises(ValueError, match=r"size=4 places have rates, and the chunks have 16 tokens"):
+        rates.places(16)
+    with pytest.raises(ValueError, match=r"NadarayaWatson keeps all tokens"):
+        mttt.Memory(mttt.NadarayaWatson(4)).first(mttt.GradientDescent(), jnp.float32)
+    with pytest.raises(TypeError, match=r"loss is 'dot'; expected an instance of RowLoss"):
+        mttt.KeyValue(4, 4, loss="dot", key=jax.random.key(0))
