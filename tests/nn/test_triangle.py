@@ -1,0 +1,25 @@
+"""The inverse of a unit triangle."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from mttt.nn.triangle import unit_lower_inverse
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 8, 13])
+def test_it_is_the_inverse(n, float64):
+    below = jnp.asarray(np.random.default_rng(0).normal(size=(n, n)))
+    triangle = jnp.eye(n) + jnp.tril(below, -1)
+    np.testing.assert_allclose(unit_lower_inverse(below), jnp.linalg.inv(triangle), rtol=1e-10, atol=1e-10)
+    weights = jnp.asarray(np.random.default_rng(1).normal(size=(n, n)))
+    ours = jax.grad(lambda a: jnp.sum(weights * unit_lower_inverse(a)))(below)
+    plain = jax.grad(lambda a: jnp.sum(weights * jnp.linalg.inv(jnp.eye(n) + jnp.tril(a, -1))))(below)
+    np.testing.assert_allclose(ours, plain, rtol=1e-9, atol=1e-9)
+
+
+def test_rows_that_are_alike_lose_no_digits():
+    """All keys the same, β = 1: powers of the triangle grow to 10¹⁸, its inverse has ones."""
+    inverse = unit_lower_inverse(jnp.ones((64, 64), jnp.float32))
+    np.testing.assert_array_equal(inverse, np.eye(64) - np.eye(64, k=-1))
