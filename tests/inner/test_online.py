@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import optax
 import pytest
-from catalogue import relative_error, shake, tokens
 
 import mttt
+from catalogue import relative_error, shake, tokens
 from mttt.inner.dual import Dual
 from mttt.inner.forms import Course
 from mttt.inner.online import form_of
