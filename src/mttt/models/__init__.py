@@ -7,6 +7,8 @@ from mttt.models.embed import (
     SinCosPositions as SinCosPositions,
 )
 from mttt.models.head import LinearHead as LinearHead, TanhHead as TanhHead
+from mttt.models.lm import LM as LM, TextState as TextState, TokenTable as TokenTable
+from mttt.models.places import LearnedPlaces as LearnedPlaces, NoPlaces as NoPlaces
 from mttt.models.pool import mean_of_real as mean_of_real
 from mttt.models.stack import MakeMixer as MakeMixer, Stack as Stack, Stacked as Stacked
 from mttt.models.vit import (
