@@ -36,15 +36,22 @@ from mttt.inner import (
 from mttt.mixers import (
     SOFT as SOFT,
     TTT as TTT,
+    CausalEluLinearAttention as CausalEluLinearAttention,
+    CausalLinearAttention as CausalLinearAttention,
     CausalMixer as CausalMixer,
+    CausalSelfAttention as CausalSelfAttention,
+    Convolved as Convolved,
     EluLinearAttention as EluLinearAttention,
+    Gated as Gated,
     Hyena as Hyena,
     LinearAttention as LinearAttention,
     Linformer as Linformer,
     Longformer as Longformer,
     Mixed as Mixed,
     Mixer as Mixer,
+    Rotary as Rotary,
     SelfAttention as SelfAttention,
+    SlidingWindow as SlidingWindow,
     with_inner_loop as with_inner_loop,
 )
 from mttt.models import (

@@ -1,7 +1,7 @@
 """What a mixer is."""
 
 import abc
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Protocol, final, runtime_checkable
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -51,6 +51,13 @@ class Mixer(eqx.Module):
         self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
     ) -> Mixed:
         """What `__call__` describes. Where the mask is False, tokens are 0, and what comes out of them is not used."""
+
+
+@runtime_checkable
+class MakeMixer(Protocol):
+    """Draws one mixer; mixer classes are their own makers."""
+
+    def __call__(self, dim: int, heads: int, *, key: PRNGKeyArray) -> Mixer: ...
 
 
 def real_count(tokens: Float[Array, "n d"], mask: Bool[Array, " n"] | None) -> int | Float[Array, ""]:

@@ -1,12 +1,14 @@
 """Mixers that read from left to right, and can go on where they stopped."""
 
 import abc
+from collections.abc import Callable
 from typing import Any, final
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 
+from mttt.inner.permute import permute
 from mttt.mixers.base import Mixer
 from mttt.nn.check import check_tokens
 
@@ -26,14 +28,20 @@ class CausalMixer(Mixer):
 
     @abc.abstractmethod
     def start(self, dtype: Any = None) -> PyTree[Array]:
-        """The state before the first token. `dtype` is that of the tokens to come, JAX's default if not given."""
+        """The state before the first token. `dtype` is that of the tokens to come, JAX's default if not given.
+
+        An axis that grows with the tokens has length 0 here; that is how `go_on` knows it.
+        """
 
     @abc.abstractmethod
     def advance(self, state: Any, tokens: Float[Array, "m d"]) -> tuple[Float[Array, "m d"], Any]:
         """What `go_on` does, for tokens and a state that were checked."""
 
     def make_room(self, state: Any, count: int) -> Any:
-        """A state that can take `count` more tokens. Only a state that grows with the tokens has to be made larger."""
+        """A state that can take `count` more tokens. Only a state that grows with the tokens has to be made larger.
+
+        It takes states of several sequences or blocks at once, too, stacked along first axes.
+        """
         return state
 
     @final
@@ -44,21 +52,45 @@ class CausalMixer(Mixer):
         return self.advance(self.make_room(state, tokens.shape[0]), tokens)
 
 
+def over_real(
+    mix: Callable[[Float[Array, "n d"]], Float[Array, "n e"]],
+    tokens: Float[Array, "n d"],
+    mask: Bool[Array, " n"] | None,
+) -> Float[Array, "n e"]:
+    """`mix`, as if there were no padding: with the real tokens moved to the front, none of them sees any of it."""
+    if mask is None:
+        return mix(tokens)
+    order = jnp.argsort(~mask, stable=True)
+    return permute(mix(permute(tokens, order)), jnp.argsort(order))
+
+
+def float_dtype(dtype: Any) -> Any:
+    """The dtype that a state is made for; JAX's default if none is given."""
+    return jax.dtypes.canonicalize_dtype(float if dtype is None else dtype)
+
+
 def check_state(state: Any, like: Any, name: str) -> None:
-    """Refuse a state that was not made by such a mixer. Sizes of first axes may differ: a state may have grown."""
-    if _kinds(state) != _kinds(like):
+    """Refuse a state that was not made by such a mixer. Where `like` has an axis of length 0, it may have grown."""
+    came, expected = (jax.tree_util.tree_leaves_with_path(tree) for tree in (state, like))
+    same = jax.tree.structure(state) == jax.tree.structure(like)
+    if not same or not all(_fits(a, b) for (_, a), (_, b) in zip(came, expected, strict=True)):
         raise ValueError(
-            f"this state is not one of this {name}: it has {_kinds(state) or 'no arrays'}, and {_kinds(like)} are "
-            "expected. Begin with start(), and give each state to the layer that it came from"
+            f"this state is not one of this {name}: it has {_kinds(came) or 'no arrays'}, and {_kinds(expected)} "
+            "are expected. Begin with start(tokens.dtype), give each state to the layer that it came from, and use "
+            "jax.vmap for several sequences"
         )
 
 
-def _kinds(tree: Any) -> str:
-    """Places, dtypes and shapes of all arrays but for how long they are."""
-    leaves = jax.tree_util.tree_leaves_with_path(tree)
-    return ", ".join(f"{jax.tree_util.keystr(at)} {jnp.result_type(a)}{_shape(jnp.shape(a))}" for at, a in leaves)
+def _fits(array: Any, like: Any) -> bool:
+    shape = jnp.shape(array)
+    return (
+        jnp.result_type(array) == like.dtype
+        and len(shape) == len(like.shape)
+        and all(size in (0, came) for came, size in zip(shape, like.shape, strict=True))
+    )
 
 
-def _shape(shape: tuple[int, ...]) -> str:
-    """Without the axis that counts tokens; by convention it is the last but one of arrays of tokens."""
-    return str((*shape[:-2], "…", shape[-1]) if len(shape) > 1 else shape)
+def _kinds(leaves: list[tuple[Any, Any]]) -> str:
+    """Places, dtypes and shapes of all arrays; … for an axis that may grow."""
+    shape = lambda array: ", ".join(str(size) if size else "…" for size in jnp.shape(array))  # noqa: E731
+    return ", ".join(f"{jax.tree_util.keystr(at)} {jnp.result_type(a)}({shape(a)})".strip() for at, a in leaves)

@@ -1,5 +1,6 @@
 """Models around mixers."""
 
+from mttt.mixers import MakeMixer as MakeMixer
 from mttt.models.block import Block as Block
 from mttt.models.embed import (
     LearnedPositions as LearnedPositions,
@@ -10,7 +11,7 @@ from mttt.models.head import LinearHead as LinearHead, TanhHead as TanhHead
 from mttt.models.lm import LM as LM, TextState as TextState, TokenTable as TokenTable
 from mttt.models.places import LearnedPlaces as LearnedPlaces, NoPlaces as NoPlaces
 from mttt.models.pool import mean_of_real as mean_of_real
-from mttt.models.stack import MakeMixer as MakeMixer, Stack as Stack, Stacked as Stacked
+from mttt.models.stack import Stack as Stack, Stacked as Stacked
 from mttt.models.vit import (
     MICRO_L as MICRO_L,
     MICRO_M as MICRO_M,

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from mttt.mixers import Mixed, Mixer
+from mttt.mixers import CausalMixer, Mixed, Mixer
 from mttt.nn import Dense, LayerNorm
 from mttt.nn.check import check_key, check_tokens, check_whole
 from mttt.nn.dense import gelu
@@ -30,22 +30,27 @@ class MLP(eqx.Module):
 
 
 class Block(eqx.Module):
-    """x + mixer(LN(x)), then x + MLP(LN(x)). Which mixer it is, the block does not ask."""
+    """x + mixer(LN(x)), then x + MLP(LN(x)). Which mixer it is, the block does not ask.
+
+    The MLP is `mlp_factor` times as wide as a token; 0 leaves that half of the block out. If the mixer is causal, the
+    block has a state and can go on: that of its mixer.
+    """
 
     mixer_norm: LayerNorm
     mixer: Mixer
-    mlp_norm: LayerNorm
-    mlp: MLP
+    mlp_norm: LayerNorm | None
+    mlp: MLP | None
 
     def __init__(self, mixer: Mixer | Any, dim: int, *, mlp_factor: int = 4, key: PRNGKeyArray):
         check_key(key)
-        check_whole(dim=dim, mlp_factor=mlp_factor)
+        check_whole(dim=dim)
+        check_whole(least=0, mlp_factor=mlp_factor)
         self.mixer_norm = LayerNorm(dim)
         self.mixer = mixer
         if not callable(mixer):
             raise TypeError(f"mixer is of type {type(mixer).__name__}; expected a layer, for example SelfAttention(…)")
-        self.mlp_norm = LayerNorm(dim)
-        self.mlp = MLP(dim, mlp_factor, key=key)
+        self.mlp_norm = LayerNorm(dim) if mlp_factor else None
+        self.mlp = MLP(dim, mlp_factor, key=key) if mlp_factor else None
 
     def __call__(
         self,
@@ -58,5 +63,31 @@ class Block(eqx.Module):
         check_tokens(tokens, mask)
         tokens = keep_real(tokens, mask)
         mixed = self.mixer(self.mixer_norm(tokens), mask=mask, key=key, trace=trace)
-        tokens = tokens + mixed.tokens
-        return Mixed(tokens + self.mlp(self.mlp_norm(tokens)), mixed.losses)
+        return Mixed(self._second_half(tokens + mixed.tokens), mixed.losses)
+
+    def start(self, dtype: Any = None) -> Any:
+        """The state before the first token. `dtype` is that of the tokens to come."""
+        return self._causal().start(dtype)
+
+    def make_room(self, state: Any, count: int) -> Any:
+        """A state that can take `count` more tokens."""
+        return self._causal().make_room(state, count)
+
+    def go_on(self, state: Any, tokens: Float[Array, "m d"]) -> tuple[Float[Array, "m d"], Any]:
+        """The next tokens (m, d) of the sequence that the state has seen, and the next state."""
+        check_tokens(tokens, None)
+        mixed, state = self._causal().go_on(state, self.mixer_norm(tokens))
+        return self._second_half(tokens + mixed), state
+
+    def _second_half(self, tokens: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        if self.mlp is None or self.mlp_norm is None:
+            return tokens
+        return tokens + self.mlp(self.mlp_norm(tokens))
+
+    def _causal(self) -> CausalMixer:
+        if not isinstance(self.mixer, CausalMixer):
+            raise TypeError(
+                f"{type(self.mixer).__name__} is not causal: a token in it sees the ones after it, so it cannot go on. "
+                "Take a CausalMixer, for example CausalSelfAttention"
+            )
+        return self.mixer

@@ -1,23 +1,17 @@
 """Transformer blocks around any mixer, one after the other in a scan: one compilation, however many there are."""
 
-from typing import NamedTuple, Protocol, final, runtime_checkable
+from typing import Any, NamedTuple, final
 
 import equinox as eqx
 import jax
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from mttt.mixers import Mixer
+from mttt.mixers import MakeMixer
+from mttt.mixers.causal import check_state
 from mttt.mixers.trial import check_maker
 from mttt.models.block import Block
 from mttt.nn.axis import split_tokens
 from mttt.nn.check import check_key, check_tokens, check_whole
-
-
-@runtime_checkable
-class MakeMixer(Protocol):
-    """Draws one mixer; mixer classes are their own makers."""
-
-    def __call__(self, dim: int, heads: int, *, key: PRNGKeyArray) -> Mixer: ...
 
 
 class Stacked(NamedTuple):
@@ -31,13 +25,24 @@ class Stacked(NamedTuple):
 class Stack(eqx.Module):
     """`depth` pre-LN blocks. One input, (n, d) → (n, d), and an optional mask of the real tokens.
 
-    `remat` recomputes each block in the backward pass: less memory for more time.
+    `mlp_factor` is how many times as wide as a token the blocks' MLPs are; 0 leaves them out. `remat` recomputes each
+    block in the backward pass: less memory for more time. Stacks of causal mixers have a state and can go on.
     """
 
     blocks: Block  # every array has a leading axis of depth
     remat: bool = eqx.field(static=True)
 
-    def __init__(self, dim: int, depth: int, heads: int, *, mixer: MakeMixer, remat: bool = False, key: PRNGKeyArray):
+    def __init__(
+        self,
+        dim: int,
+        depth: int,
+        heads: int,
+        *,
+        mixer: MakeMixer,
+        mlp_factor: int = 4,
+        remat: bool = False,
+        key: PRNGKeyArray,
+    ):
         check_key(key)
         check_whole(dim=dim, heads=heads)
         check_whole(most=10_000, depth=depth)
@@ -45,14 +50,14 @@ class Stack(eqx.Module):
 
         def make_block(key: PRNGKeyArray) -> Block:
             mixer_key, mlp_key = jax.random.split(key)
-            return Block(mixer(dim, heads, key=mixer_key), dim, key=mlp_key)
+            return Block(mixer(dim, heads, key=mixer_key), dim, mlp_factor=mlp_factor, key=mlp_key)
 
         self.blocks = eqx.filter_vmap(make_block)(jax.random.split(key, depth))
         self.remat = remat
 
     @property
     def depth(self) -> int:
-        return self.blocks.mlp.up.bias.shape[0]
+        return self.blocks.mixer_norm.scale.shape[0]
 
     def __call__(
         self,
@@ -63,8 +68,7 @@ class Stack(eqx.Module):
         trace: bool = False,
     ) -> Stacked:
         check_tokens(tokens, mask)
-        # A scalar has no axis of depth. It is a number that `jax.jit` traced, and all blocks share it.
-        arrays, rest = eqx.partition(self.blocks, lambda leaf: eqx.is_array(leaf) and leaf.ndim > 0)
+        arrays, rest = self._by_depth()
 
         def run_block(tokens, xs):
             arrays, key = xs
@@ -75,3 +79,32 @@ class Stack(eqx.Module):
         keys = None if key is None else jax.random.split(key, self.depth)
         tokens, losses = jax.lax.scan(body, split_tokens(tokens), (arrays, keys))
         return Stacked(tokens, losses)
+
+    def start(self, dtype: Any = None) -> Any:
+        """The state of each block before the first token, stacked along depth. `dtype` is that of the tokens."""
+        arrays, rest = self._by_depth()
+        return jax.vmap(lambda arrays: eqx.combine(arrays, rest).start(dtype))(arrays)
+
+    def make_room(self, states: Any, count: int) -> Any:
+        """States that can take `count` more tokens; only those of self-attention have to be made larger."""
+        return self.blocks.make_room(states, count)
+
+    def go_on(self, states: Any, tokens: Float[Array, "m d"]) -> tuple[Float[Array, "m d"], Any]:
+        """The next tokens (m, d) of the sequence that the states have seen, and the next states."""
+        check_tokens(tokens, None)
+        check_state(states, jax.eval_shape(lambda: self.start(tokens.dtype)), type(self).__name__)
+        states = self.make_room(states, tokens.shape[0])  # the scan below cannot
+        arrays, rest = self._by_depth()
+
+        def run_block(tokens, xs):
+            arrays, state = xs
+            return eqx.combine(arrays, rest).go_on(state, tokens)
+
+        return jax.lax.scan(jax.checkpoint(run_block) if self.remat else run_block, tokens, (arrays, states))
+
+    def _by_depth(self) -> tuple[Block, Block]:
+        """The blocks' arrays, which have an axis of depth, and the rest.
+
+        A scalar has no such axis. It is a number that `jax.jit` traced, and all blocks share it.
+        """
+        return eqx.partition(self.blocks, lambda leaf: eqx.is_array(leaf) and leaf.ndim > 0)

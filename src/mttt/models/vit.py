@@ -7,10 +7,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from mttt.mixers import MakeMixer
 from mttt.models.embed import LearnedPositions, Patches, SinCosPositions, grid
 from mttt.models.head import LinearHead, TanhHead
 from mttt.models.pool import mean_of_real
-from mttt.models.stack import MakeMixer, Stack
+from mttt.models.stack import Stack
 from mttt.nn import LayerNorm
 from mttt.nn.check import check_array, check_key, check_mask, check_whole
 from mttt.nn.dense import at_least_float32, lecun_normal
