@@ -64,6 +64,7 @@ BELOW = {
         "recipes",
         "report",
         "outer",
+        "models",
         "mixers",
         "data",
         "runs",

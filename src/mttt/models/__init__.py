@@ -22,3 +22,10 @@ from mttt.models.vit import (
     Traced as Traced,
     ViT as ViT,
 )
+from mttt.models.writer import (
+    Choice as Choice,
+    Draw as Draw,
+    Likeliest as Likeliest,
+    Writer as Writer,
+    Written as Written,
+)

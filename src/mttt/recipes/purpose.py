@@ -54,6 +54,11 @@ class TextData(Purposeful):
 
     model_kind: ClassVar[str] = "lm"
 
+    context: int
+    """how many bytes a model sees at a time"""
+    holdout: float
+    """which part is not trained on"""
+
     def read(self, dtype: str) -> Read:
         return _all_but_the_last  # bytes are looked up, so the dtype is the model's affair
 

@@ -1,6 +1,6 @@
 """Recipes of text: where it comes from, and how long a piece a model sees at a time."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mttt.data import DataSet
@@ -52,8 +52,9 @@ class TextRecipe(TextData):
     @classmethod
     def like(cls, other: Any) -> "TextRecipe":
         """Another text in the place of one: with windows of the same length."""
-        same = {each.name for each in fields(cls)} if isinstance(other, TextData) else set()
-        return cls(**{each.name: getattr(other, each.name) for each in fields(other) if each.name in same})
+        if not isinstance(other, TextData):
+            return cls()
+        return cls(getattr(other, "path", ""), other.context, other.holdout)
 
     def load(self) -> DataSet:
         for path in paths_in(self.path) if self.path else [""]:
