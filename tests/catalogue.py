@@ -107,6 +107,21 @@ MIXERS = {
     "soft": partial(mttt.SOFT, landmarks=3),
     "hyena": partial(mttt.Hyena, width=5, bands=2),
 }
+# Mixers that read from left to right, with chunks, windows and contexts that are shorter than the tests' sequences.
+CAUSAL = {
+    "causal-attention": mttt.CausalSelfAttention,
+    "placeless-attention": partial(mttt.CausalSelfAttention, positions=None),
+    "sliding-window": partial(mttt.SlidingWindow, window=4),
+    "causal-linear-attention": partial(mttt.CausalLinearAttention, chunk=3),
+    "causal-elu-linear-attention": partial(mttt.CausalEluLinearAttention, chunk=3),
+    "causal-hyena": partial(mttt.CausalHyena, context=5, width=5, bands=2),
+    "convolved-window": partial(
+        mttt.Convolved, mixer=partial(mttt.SlidingWindow, window=3, positions=mttt.Rotary(50.0)), width=3
+    ),
+    "gated-convolved": partial(mttt.Gated, mixer=partial(mttt.Convolved, mixer=mttt.CausalSelfAttention)),
+}
+GROWING = ("causal-attention", "placeless-attention", "gated-convolved")  # states
+SOFTMAX = (*GROWING, "sliding-window", "convolved-window")  # JAX's attention takes it in float32
 # For these, it matters where a token is.
 BY_POSITION = ("mttt-mlp-sgd3", "linformer", "longformer", "soft", "hyena")
 

@@ -52,3 +52,10 @@ def test_the_readme_example_runs(tmp_path):
     path = tmp_path / "readme.py"
     path.write_text(code)
     assert run(path).split() == ["(100,", "48)"]
+
+
+def test_the_example_of_states_runs(tmp_path):
+    section = (ROOT / "docs" / "api.md").read_text().partition("## Causal mixers")[2]
+    path = tmp_path / "states.py"
+    path.write_text(re.search(r"```python\n(.*?)```", section, re.S)[1])
+    assert run(path) == ""

@@ -37,6 +37,7 @@ from mttt.mixers import (
     SOFT as SOFT,
     TTT as TTT,
     CausalEluLinearAttention as CausalEluLinearAttention,
+    CausalHyena as CausalHyena,
     CausalLinearAttention as CausalLinearAttention,
     CausalMixer as CausalMixer,
     CausalSelfAttention as CausalSelfAttention,

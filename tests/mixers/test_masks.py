@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mttt
-from catalogue import DIM, HEADS, MIXERS, Stranger, build, maker, relative_error, tokens, ttt
+from catalogue import CAUSAL, DIM, HEADS, MIXERS, SOFTMAX, Stranger, build, maker, relative_error, tokens, ttt
 
 LONG = 11
 # Padding at the end; where places do not matter, also anywhere.
@@ -50,6 +50,7 @@ CASES |= {
     "soft-few": (partial(mttt.SOFT, landmarks=9), 5),
     "longformer-blocks": (partial(mttt.Longformer, window=4, global_tokens=1), 7),
     "mttt-linear-sgd3": (ttt("zero-linear", "plain", batching="mini", steps=3), 8),
+    **{name: (make, 7) for name, make in CAUSAL.items()},
     "mttt-mlp-optax": (ttt("mlp", "normalised", optimizer="optax", batching="mini", steps=2), 7),
 }
 
@@ -61,7 +62,7 @@ def test_padding_changes_nothing(name, float64):
     short = outer(mixer, x)
     for where in places(name.partition("-")[0], n):
         # JAX's attention takes the softmax in float32.
-        tolerance = 1e-6 if name.startswith(("self", "longformer")) else 1e-9
+        tolerance = 1e-6 if name.startswith(("self", "longformer", *SOFTMAX)) else 1e-9
         assert relative_error(outer(mixer, x, jnp.asarray(where)), short) < tolerance
 
 
@@ -85,11 +86,11 @@ def test_the_mixtures_of_linformer_leave_padding_out(float64):
 
 
 @pytest.mark.parametrize(
-    "name", ["mttt-mlp-sgd3", "ttt-kernel", "self-attention", "elu-linear-attention", "soft", "hyena"]
+    "name", ["mttt-mlp-sgd3", "ttt-kernel", "self-attention", "elu-linear-attention", "soft", "hyena", *CAUSAL]
 )
 def test_an_input_without_any_real_token_is_finite(name):
     """A batch may be filled up with such inputs."""
-    mixer, x = build(maker(name, LONG), DIM, HEADS), tokens(LONG)
+    mixer, x = build(CAUSAL.get(name) or maker(name, LONG), DIM, HEADS), tokens(LONG)
 
     @eqx.filter_jit
     @eqx.filter_grad

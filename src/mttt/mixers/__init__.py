@@ -4,6 +4,7 @@ from mttt.mixers.attention import SelfAttention as SelfAttention
 from mttt.mixers.base import MakeMixer as MakeMixer, Mixed as Mixed, Mixer as Mixer
 from mttt.mixers.causal import CausalMixer as CausalMixer
 from mttt.mixers.causal_attention import CausalSelfAttention as CausalSelfAttention
+from mttt.mixers.causal_hyena import CausalHyena as CausalHyena
 from mttt.mixers.causal_linear import (
     CausalEluLinearAttention as CausalEluLinearAttention,
     CausalLinearAttention as CausalLinearAttention,

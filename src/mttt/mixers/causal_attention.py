@@ -85,13 +85,13 @@ class CausalSelfAttention(CausalMixer):
             raise ValueError(reason)
         count = eqx.error_if(state.seen, state.seen > room - new, reason)
         places = count + jnp.arange(new, dtype=count.dtype)
-        before = jnp.arange(room)[None, :] <= places[:, None]
+        before = jnp.arange(room, dtype=count.dtype)[None, :] <= places[:, None]
 
         def head(parts: tuple[Views, Array, Array]):
             views, all_keys, all_values = parts
             query, keys, values = self._views(views, tokens, places)
-            all_keys = jax.lax.dynamic_update_slice(all_keys, keys, (count, 0))
-            all_values = jax.lax.dynamic_update_slice(all_values, values, (count, 0))
+            all_keys = jax.lax.dynamic_update_slice_in_dim(all_keys, keys, count, axis=0)
+            all_values = jax.lax.dynamic_update_slice_in_dim(all_values, values, count, axis=0)
             return attend(query, all_keys, all_values, before), all_keys, all_values
 
         out, keys, values = over_heads(head, (self.views, state.keys, state.values))

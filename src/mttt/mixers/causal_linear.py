@@ -140,4 +140,4 @@ def _add_up(before: Float[Array, "k v"], each: Float[Array, "count k v"]) -> tup
 
 def _sum_dtype(dtype: Any) -> Any:
     """Sums are float32 at least: a bfloat16 would soon be too large to notice one more token."""
-    return jnp.promote_types(float_dtype(dtype), jnp.float32)
+    return at_least_float32(jnp.zeros((), float_dtype(dtype))).dtype

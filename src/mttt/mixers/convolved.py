@@ -62,8 +62,16 @@ class Convolved(CausalMixer):
     def _convolve(
         self, before: Float[Array, "before d"], tokens: Float[Array, "n d"]
     ) -> tuple[Float[Array, "n d"], Float[Array, "before d"]]:
-        """The convolved tokens, and the last ones as they came."""
         check_rows(tokens, self.taps.shape[1])
-        n, rows = tokens.shape[0], jnp.concatenate([before, tokens])
-        blend = sum(tap[None, :] * rows[i : i + n] for i, tap in enumerate(self.taps.astype(tokens.dtype)))
-        return jnp.asarray(blend), rows[n:]
+        return convolve_before(self.taps, before, tokens)
+
+
+def convolve_before(
+    taps: Float[Array, "width d"], before: Float[Array, "before d"], tokens: Float[Array, "n d"]
+) -> tuple[Float[Array, "n d"], Float[Array, "before d"]]:
+    """Each token blended with those before it, the last tap for itself; and the last width − 1 tokens as they came."""
+    n, rows = tokens.shape[0], jnp.concatenate([before, tokens])
+    blend = jnp.zeros_like(tokens)
+    for i, tap in enumerate(taps.astype(tokens.dtype)):
+        blend += tap[None, :] * rows[i : i + n]
+    return blend, rows[n:]

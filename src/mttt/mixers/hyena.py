@@ -37,7 +37,8 @@ class Filters(eqx.Module):
     """The long filters as functions of the distance: a network with sines for activations, times a fixed decay.
 
     Distances are parts of n, so that the same parameters make filters of any length, and filters are divided by √n, so
-    that the scale of what they give does not grow with it.
+    that the scale of what they give does not grow with it. `sides` is 2 for filters that reach before and after a
+    token, each with its own, and 1 for those that reach before it.
     """
 
     layers: tuple[Dense, ...]
@@ -45,14 +46,15 @@ class Filters(eqx.Module):
     last: Dense
     order: int = eqx.field(static=True)
     bands: int = eqx.field(static=True)
+    sides: int = eqx.field(static=True)
 
-    def __init__(self, dim: int, *, order: int, width: int, bands: int, key: PRNGKeyArray):
+    def __init__(self, dim: int, *, order: int, width: int, bands: int, sides: int = 2, key: PRNGKeyArray):
         *keys, last_key = jax.random.split(key, 4)
         widths = (1 + 2 * bands, width, width)
         self.layers = tuple(Dense(inputs, width, key=key) for inputs, key in zip(widths, keys, strict=True))
         self.frequency = jnp.ones(width)
-        self.last = Dense(width, 2 * order * dim, key=last_key, kernel_init=fan_in_uniform)
-        self.order, self.bands = order, bands
+        self.last = Dense(width, sides * order * dim, key=last_key, kernel_init=fan_in_uniform)
+        self.order, self.bands, self.sides = order, bands, sides
 
     def __call__(
         self, n: int, dtype: jnp.dtype, real: int | Float[Array, ""] | None = None
@@ -61,16 +63,22 @@ class Filters(eqx.Module):
 
         `real` is the n that distances are parts of, if some tokens are padding.
         """
-        length = n if real is None else jnp.asarray(real, dtype)
+        before, after = self.sided(n, dtype, real)
+        return jnp.concatenate([before, jnp.zeros_like(after[:, :1]), after[:, :0:-1]], axis=1)
+
+    def sided(
+        self, n: int, dtype: jnp.dtype, length: int | Float[Array, ""] | None = None
+    ) -> Float[Array, "sides order n d"]:
+        """Each filter at distances 0 … n − 1. `length` is what distances are parts of, if it is not n."""
+        length = n if length is None else jnp.asarray(length, dtype)
         distance = (jnp.arange(n, dtype=dtype) / length)[:, None]
         angle = 2 * math.pi * distance * jnp.arange(1, self.bands + 1, dtype=dtype)[None, :]
         hidden = jnp.concatenate([distance, jnp.cos(angle), jnp.sin(angle)], axis=1)
         for layer in self.layers:
             hidden = jnp.sin(self.frequency.astype(dtype)[None, :] * layer(hidden))
-        both = self.last(hidden).reshape(n, 2, self.order, -1).transpose(1, 2, 0, 3)
-        rates = -math.log(SMALL) / jnp.linspace(SLOWEST, FASTEST, both.shape[3], dtype=dtype)[None, :]
-        before, after = both * (jnp.exp(-distance * rates) / length**0.5)[None, None]
-        return jnp.concatenate([before, jnp.zeros_like(after[:, :1]), after[:, :0:-1]], axis=1)
+        each = self.last(hidden).reshape(n, self.sides, self.order, -1).transpose(1, 2, 0, 3)
+        rates = -math.log(SMALL) / jnp.linspace(SLOWEST, FASTEST, each.shape[3], dtype=dtype)[None, :]
+        return each * (jnp.exp(-distance * rates) / length**0.5)[None, None]
 
 
 class Hyena(Mixer):

@@ -112,6 +112,7 @@ class SlidingWindow(CausalMixer):
     ) -> Float[Array, "m k"]:
         """The last m of the keys are those of the queries; of the ones before, the last `seen` are there."""
         new, before = query.shape[0], keys.shape[0] - query.shape[0]
-        i, j = jnp.arange(before, before + new), jnp.arange(before + new)
+        rows = jnp.arange(before + new, dtype=seen.dtype)
+        i, j = rows[before:], rows
         near = (j[None, :] <= i[:, None]) & (j[None, :] >= i[:, None] - before) & (j >= before - seen)[None, :]
         return attend(rotate(self.positions, query, i), rotate(self.positions, keys, j), values, near)
