@@ -10,6 +10,7 @@ import pytest
 
 import mttt
 from catalogue import build
+from mttt.models import draw_small
 from running import Running
 
 SIZE = mttt.Size(8, 2, 2)
@@ -97,3 +98,19 @@ def test_what_cannot_be_read_is_refused(tokens, says, as_users_run_it):
 def test_a_mixer_that_sees_the_future_is_refused():
     with pytest.raises(TypeError, match="mixer=SelfAttention: in a language model a token must not see those after it"):
         mttt.LM(size=SIZE, mixer=mttt.SelfAttention, key=jax.random.key(0))
+
+
+def test_small_kernels_are_drawn_as_gpt2_draws_them():
+    plain = mttt.LM(size=mttt.Size(64, 2, 2), mixer=mttt.CausalSelfAttention, key=jax.random.key(0))
+    small = draw_small(plain, key=jax.random.key(1))
+    block, before = small.stack.blocks, plain.stack.blocks
+    for weight, spread in (
+        (block.mlp.up.weight, 0.02),
+        (block.mlp.down.weight, 0.01),
+        (block.mixer.views.query.weight, 0.02),
+        (block.mixer.merge.weight, 0.01),
+    ):
+        assert float(jnp.std(weight)) == pytest.approx(spread, rel=0.05)
+    np.testing.assert_array_equal(block.mlp.up.bias, before.mlp.up.bias)
+    np.testing.assert_array_equal(small.norm.scale, plain.norm.scale)
+    assert not np.array_equal(block.mlp.up.weight[0], block.mlp.up.weight[1])

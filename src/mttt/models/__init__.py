@@ -2,6 +2,7 @@
 
 from mttt.mixers import MakeMixer as MakeMixer
 from mttt.models.block import Block as Block
+from mttt.models.draw import draw_small as draw_small
 from mttt.models.embed import (
     LearnedPositions as LearnedPositions,
     Patches as Patches,

@@ -9,7 +9,7 @@ import jax
 from mttt.data import Spec
 from mttt.fields import FieldError
 from mttt.mixers.heads import near_heads
-from mttt.models import LM, LearnedPlaces, NoPlaces, Size
+from mttt.models import LM, LearnedPlaces, NoPlaces, Size, draw_small
 from mttt.recipes.causal import CausalMixerRecipe, CausalSelfAttentionRecipe
 from mttt.recipes.check import positive
 
@@ -28,6 +28,8 @@ class LMRecipe:
     """number of heads"""
     positions: Literal["none", "learned"] = "none"
     """learned: a vector for each place of the context, and none beyond it; without, the mixer knows the order itself"""
+    drawn: Literal["xavier", "gpt2"] = "xavier"
+    """how to draw the kernels of the blocks: Xavier's way, as ViT has it; or all small, as GPT-2 and nanoGPT do"""
     remat: bool = False
     """recompute each block in the backward pass: less memory, more time"""
     mixer: CausalMixerRecipe = field(default_factory=CausalSelfAttentionRecipe)
@@ -51,7 +53,7 @@ class LMRecipe:
             reason = f"does not divide the width {self.dim}; try {near_heads(self.dim, self.heads)}"
             raise FieldError("model.heads", self.heads, reason)
         n = self.tokens(spec)
-        return LM(
+        model = LM(
             vocabulary=len(spec.classes),
             size=self.sizes(),
             mixer=self.mixer.build(n),
@@ -60,3 +62,4 @@ class LMRecipe:
             dtype=dtype,
             key=key,
         )
+        return draw_small(model, key=jax.random.fold_in(key, 0)) if self.drawn == "gpt2" else model
