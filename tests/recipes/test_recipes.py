@@ -93,6 +93,12 @@ def test_recipes_that_were_written_before_there_was_a_choice_of_schedule_fall_to
     assert float(rate(5)) == pytest.approx(1.5e-3) and float(rate(100)) == pytest.approx(3e-3)
 
 
+def test_recipes_that_were_written_before_there_was_a_choice_of_model_are_of_pictures():
+    written = encode(PRESETS["digits"].recipe)
+    assert written["model"].pop("kind") == "vit"
+    assert decode(written) == PRESETS["digits"].recipe
+
+
 def test_names_stand_for_products_of_one_kind():
     recipe = train.parse(["--model.mixer", "mttt-linear", "--model.mixer.batching", "mini"])[1].recipe
     written = encode(recipe)["model"]["mixer"]
