@@ -71,7 +71,7 @@ def main(preset="digits", path=None):
     recipe = PRESETS[preset].recipe
     data = (recipe.data if path is None else dataclasses.replace(recipe.data, path=path)).load()
     steps = recipe.plan(len(data.train)).steps if preset != "digits" else 30
-    patch = recipe.model.patch if preset != "digits" else 2
+    patch = getattr(recipe.model, "patch", 1) if preset != "digits" else 2
     model = PlainViT(data.spec.inputs.shape, len(data.classes), patch, key=jax.random.key(0))
     rate = optax.warmup_cosine_decay_schedule(0.0, recipe.optimizer.rate, round(0.1 * steps), steps)
     optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(rate, weight_decay=0.1))

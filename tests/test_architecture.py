@@ -64,13 +64,14 @@ BELOW = {
         "recipes",
         "report",
         "outer",
+        "models",
         "mixers",
         "data",
         "runs",
     },
 }
 # Rooms inside a room, which the files around them do not know: a new kind of data changes none of what all kinds share.
-KINDS = {"data": {"pictures"}}
+KINDS = {"data": {"pictures", "text"}}
 # Files beside the rooms: what Python and packaging want there.
 DOORS = {"__init__", "__main__", "public", "version"}
 FILES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))

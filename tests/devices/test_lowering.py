@@ -18,17 +18,25 @@ PLATFORMS = ("cuda", "rocm", "tpu")
 SIDES = {"digits": (8, 1), "fashion": (28, 1), "cifar10": (32, 3), "folder": (64, 3), "imagenet": (224, 3)}
 
 
+def inputs(name):
+    """The shape of an example."""
+    data = PRESETS[name].recipe.data
+    if hasattr(data, "context"):  # a text
+        return (data.context + 1,)
+    side, channels = SIDES[name.split("-")[0]]
+    size = getattr(data, "size", None) or side
+    return (size, size, channels)
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_training_step_lowers_for_accelerators(name):
-    side, channels = SIDES[name.split("-")[0]]
-    size = getattr(PRESETS[name].recipe.data, "size", None) or side
-    spec = Spec(jax.ShapeDtypeStruct((size, size, channels), np.uint8), tuple(map(str, range(10))))
     recipe = replace(PRESETS[name].recipe, dtype="bfloat16")
+    spec = Spec(jax.ShapeDtypeStruct(inputs(name), np.uint8), tuple(map(str, range(10))))
     prepared = prepare_for(recipe, spec, 10_000)
     arrays, rest = eqx.partition(prepared.shapes(), lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct))
     rows = recipe.batch_size
     shape = jax.ShapeDtypeStruct
-    batch = Batch(shape((rows, size, size, channels), np.uint8), shape((rows,), np.int32), shape((rows,), np.float32))
+    batch = Batch(shape((rows, *inputs(name)), np.uint8), shape((rows,), np.int32), shape((rows,), np.float32))
 
     def step(arrays, batch):
         state = eqx.combine(arrays, rest)

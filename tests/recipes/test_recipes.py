@@ -93,6 +93,12 @@ def test_recipes_that_were_written_before_there_was_a_choice_of_schedule_fall_to
     assert float(rate(5)) == pytest.approx(1.5e-3) and float(rate(100)) == pytest.approx(3e-3)
 
 
+def test_recipes_that_were_written_before_there_was_a_choice_of_model_are_of_pictures():
+    written = encode(PRESETS["digits"].recipe)
+    assert written["model"].pop("kind") == "vit"
+    assert decode(written) == PRESETS["digits"].recipe
+
+
 def test_names_stand_for_products_of_one_kind():
     recipe = train.parse(["--model.mixer", "mttt-linear", "--model.mixer.batching", "mini"])[1].recipe
     written = encode(recipe)["model"]["mixer"]
@@ -109,9 +115,9 @@ def test_names_stand_for_products_of_one_kind():
 
 def test_what_is_chosen_decides_what_can_be_chosen():
     attention = train.parse(["--model.mixer", "self-attention"])[1].recipe
-    assert set(options(attention)) == {"data", "model.mixer", "outer"}
+    assert set(options(attention)) == {"data", "model", "model.mixer", "outer"}
     parts = {"learner", "task", "optimizer", "batching", "adjoint"}
-    every = {"data", "model.mixer", "outer"} | {f"model.mixer.{part}" for part in parts}
+    every = {"data", "model", "model.mixer", "outer"} | {f"model.mixer.{part}" for part in parts}
     assert set(OPTIONS) == set(possible_choices(Recipe)) == every
 
 
@@ -188,7 +194,7 @@ def test_presets_can_run(preset, endless_memory):
     """Where the data is not there, with data of its shape."""
     recipe = PRESETS[preset].recipe
     assert decode(json.loads(json.dumps(encode(recipe)))) == recipe
-    if preset == "digits":
+    if preset in ("digits", "shakespeare"):  # they ship with the package
         check(recipe, recipe.data.load())
         return
     view = PictureView(Many(), (), SHAPES.get(preset, (224, 224, 3)))

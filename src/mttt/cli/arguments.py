@@ -14,6 +14,7 @@ from typing import Any
 
 from mttt.fields import Difference, FieldError, encode, possible_choices
 from mttt.recipes import PRESETS, Recipe, options
+from mttt.recipes.naming import names_at
 from mttt.recipes.options import chosen
 from mttt.training.need import NotEnoughMemory
 
@@ -110,6 +111,7 @@ def take_preset(words: list[str]) -> tuple[str | None, list[str]]:
 # A recipe that suits the data, where only the data are named.
 _PRESET_OF = {"idx": "fashion-patches", "cifar10": "cifar10-patches", "cifar100": "cifar10-patches"}
 _PRESET_OF |= {"folder": "folder", "parquet": "folder", "tar": "folder"}
+_PRESET_OF |= {"shakespeare": "shakespeare", "text": "shakespeare"}
 
 
 def preset_for_data(words: list[str]) -> str | None:
@@ -143,6 +145,9 @@ def _choose(recipe: Recipe, path: str, name: str | None) -> Recipe:
         raise UsageError(f"{flag(path)}: there is no such choice with the {above} that is chosen")
     if name is None or name.startswith("-"):
         raise UsageError(f"{flag(path)} needs a name: {', '.join(here)}")
+    if name not in here and name in names_at(path):
+        kind = f"{flag('model')} {recipe.model.kind}"
+        raise UsageError(f"{flag(path)} {name} does not go with {kind}; choose from: {', '.join(here)}")
     if name not in here:
         raise unknown(path, name, list(here))
     return _replace(recipe, path.split("."), chosen(here[name].value, recipe.data))

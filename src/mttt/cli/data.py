@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from mttt.cli.arguments import UsageError, check_file, refusing
+from mttt.cli.data_text import is_text, show_text_inspection, text_at
 from mttt.cli.say import one_line, say
 from mttt.cli.subcommands import take_subcommand
 from mttt.data.pictures import find_data
@@ -23,6 +24,7 @@ from mttt.data.pictures.inspect import Inspection, Progress as Tell, inspect
 from mttt.data.pictures.sheet import sheet_file, write_sheet
 from mttt.data.pictures.splits import Found
 from mttt.data.plural import counted
+from mttt.data.text import inspect_text
 from mttt.files import write_json
 
 NAMES = {
@@ -40,10 +42,10 @@ _CLASSES, _LINES = 20, 20  # more than this are not printed; --json has them all
 
 @dataclass(frozen=True)
 class Inspect:
-    """Look at a data set: classes, counts, sizes, problems, and a sheet of pictures."""
+    """Look at a data set: classes, counts, sizes, problems, and a sheet of pictures; of a text its alphabet."""
 
     path: tyro.conf.Positional[Path]
-    """folder, file or archive; or digits, or fashion-mnist where Debian's package is installed"""
+    """folder, file or archive; or digits, shakespeare, or fashion-mnist where Debian's package is installed"""
     check: int | Literal["all"] = 2000
     """how many images to decode, evenly spread; all of them may take long"""
     json: Path | None = None
@@ -61,6 +63,8 @@ def main(words: list[str], console: Console) -> int:
 
 def _inspect(arguments: Inspect, console: Console) -> int:
     _check(arguments)
+    if is_text(arguments.path):
+        return _inspect_text(arguments, console)
     with refusing(), console.status("reading"):
         found = find_data(arguments.path)
     check = None if arguments.check == "all" else arguments.check
@@ -72,6 +76,18 @@ def _inspect(arguments: Inspect, console: Console) -> int:
         write_json(arguments.json, seen.json())
         say(console, one_line(f"Report: {arguments.json}"))
     return 1 if seen.problems else 0
+
+
+def _inspect_text(arguments: Inspect, console: Console) -> int:
+    if arguments.figure is not None:
+        raise UsageError(f"--figure {arguments.figure}: {arguments.path} is text, and has no sheet of pictures")
+    with refusing(), console.status("reading"):
+        seen = inspect_text(text_at(arguments.path))
+    show_text_inspection(seen, console)
+    if arguments.json is not None:
+        write_json(arguments.json, seen.json())
+        say(console, one_line(f"Report: {arguments.json}"))
+    return 0
 
 
 def _check(arguments: Inspect) -> None:

@@ -12,11 +12,13 @@ from rich.console import Console
 
 from mttt.cli.arguments import UsageError, check_file, refusing
 from mttt.cli.evaluate_tables import show_classes, show_losses
+from mttt.cli.evaluate_text import report_text
 from mttt.cli.parsing import parsed
 from mttt.cli.say import one_line, say
 from mttt.data import EvaluationBatches
 from mttt.mixers import has_inner_loop, with_inner_loop
 from mttt.outer import Confusion, Evaluation, self_check
+from mttt.recipes.purpose import TextData
 from mttt.recipes.ttt import TTTRecipe
 from mttt.report import draw_confusion
 from mttt.report.plots import can_draw
@@ -37,11 +39,11 @@ class Arguments:
     rate: float | None = None
     """a fixed inner rate η instead of the one it was trained with"""
     test: Path | None = None
-    """another test set, in any form that mttt data inspect reads; its classes are some of the run's, by name"""
+    """another test set, in any form that mttt data inspect reads; its classes are some of the run's, or it is text"""
     data_path: Annotated[Path | None, tyro.conf.arg(name="data.path")] = None
     """where the run's own data are now, if they were moved"""
     figure: Path | None = None
-    """draw the confusion matrix into this PNG file"""
+    """draw the confusion matrix into this PNG file; of a text, the loss by position in the context"""
     json: bool = False
     """print JSON: accuracy, loss, inner_losses as [layer][t], by_class, confusion as [true class][predicted class]"""
 
@@ -59,6 +61,23 @@ def main(words: list[str], console: Console) -> int:
     result = loaded.prepared.evaluate(model, batches)
     if not math.isfinite(result.loss):
         raise UsageError("the inner loop diverged: the loss is not finite; take fewer steps or a lower rate")
+    if isinstance(loaded.recipe.data, TextData):
+        results = {"as trained": result}
+        report_text(results, where, console, as_json=arguments.json, figure=arguments.figure)
+        return 0
+    _report(result, where, batches, loaded, arguments, console)
+    return 0
+
+
+def _report(
+    result: Evaluation,
+    where: str,
+    batches: EvaluationBatches,
+    loaded: Loaded,
+    arguments: Arguments,
+    console: Console,
+) -> None:
+    """All that is said of a model that classifies."""
     assert result.answers is not None
     confusion = Confusion.of(result.answers, len(loaded.classes))
     names = [one_line(name) for name in loaded.classes]
@@ -74,7 +93,6 @@ def main(words: list[str], console: Console) -> int:
         draw_confusion(arguments.figure, confusion.matrix(), names, title)
         if not arguments.json:
             say(console, f"Confusion matrix: {arguments.figure}")
-    return 0
 
 
 def _check(arguments: Arguments) -> None:
@@ -99,7 +117,8 @@ def _load(arguments: Arguments) -> tuple[EvaluationBatches, str, Loaded]:
     loaded = load(arguments.run)
     own: Any = loaded.recipe.data
     place = arguments.data_path or getattr(own, "path", "") or own.kind
-    return loaded.prepared.evaluation_batches(data), f"{data.evaluation_name} images of {place}", loaded
+    what = "part" if isinstance(own, TextData) else "images"
+    return loaded.prepared.evaluation_batches(data), f"{data.evaluation_name} {what} of {place}", loaded
 
 
 def _changed(loaded: Loaded, arguments: Arguments) -> Any:

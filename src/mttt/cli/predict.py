@@ -19,6 +19,7 @@ from mttt.data import BadExample
 from mttt.data.pictures import load_picture
 from mttt.outer import self_check
 from mttt.recipes.data import fit_picture
+from mttt.recipes.purpose import TextData
 from mttt.training import Loaded, load
 
 
@@ -47,6 +48,9 @@ def main(words: list[str], console: Console) -> int:
         raise UsageError(f"top={arguments.top}: must be 1 or more")
     with refusing():
         loaded = load(arguments.run)
+        if isinstance(loaded.recipe.data, TextData):
+            again = f"mttt generate {arguments.run} --prompt TEXT"
+            raise UsageError(f"{arguments.run} is a language model and classifies nothing; let it write: {again}")
         classify = _classifier(loaded, arguments)
     self_check()
     answers = []

@@ -7,6 +7,8 @@ from rich.table import Table
 
 from mttt.cli.parsing import parsed
 from mttt.recipes import DEFAULT, PRESETS, Recipe, options
+from mttt.recipes.lm import LMRecipe
+from mttt.recipes.recipe import ViTRecipe
 
 
 @dataclass(frozen=True)
@@ -14,7 +16,7 @@ class Arguments:
     """List the presets: recipes with names."""
 
     mixers: bool = False
-    """list the mixers instead, for --model.mixer"""
+    """list the mixers instead, for --model.mixer, and which --model they are for"""
 
 
 def main(words: list[str], console: Console) -> int:
@@ -24,8 +26,9 @@ def main(words: list[str], console: Console) -> int:
     table.add_column("mixer" if arguments.mixers else "preset", no_wrap=True)
     table.add_column("what it is")
     if arguments.mixers:
-        for name, option in options(Recipe())["model.mixer"].items():
-            table.add_row(name, option.about)
+        for model in (ViTRecipe(), LMRecipe()):
+            for name, option in options(Recipe(model=model))["model.mixer"].items():
+                table.add_row(name, f"{model.kind}: {option.about}")
     else:
         for name, preset in PRESETS.items():
             table.add_row(name + (" (default)" if name == DEFAULT else ""), preset.about)

@@ -1,6 +1,7 @@
 """What people see while a model trains: a moving line in a terminal, plain lines elsewhere."""
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
@@ -9,6 +10,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from mttt.cli.say import say
 from mttt.runs import Record
+
+Tell = Callable[[Record], str]
 
 
 def numbers(record: Record) -> str:
@@ -52,8 +55,8 @@ class Pace:
 class Lines:
     """Plain lines, for files and pipes."""
 
-    def __init__(self, console: Console, steps: int, evaluation_name: str):
-        self.console, self.steps, self.evaluation_name = console, steps, evaluation_name
+    def __init__(self, console: Console, steps: int, evaluation_name: str, tell: Tell):
+        self.console, self.steps, self.evaluation_name, self.tell = console, steps, evaluation_name, tell
         self.pace = Pace(steps)
 
     def __enter__(self) -> "Lines":
@@ -70,16 +73,16 @@ class Lines:
             return
         head = f"{record['step']:>{len(str(self.steps))}}/{self.steps}  epoch {record['epoch']:4.1f}"
         if record["kind"] == "evaluation":
-            say(self.console, f"{head}  {self.evaluation_name:5}  {numbers(record)}")
+            say(self.console, f"{head}  {self.evaluation_name:5}  {self.tell(record)}")
         else:
-            say(self.console, f"{head}  train  {numbers(record)}  {self.pace.left()}".rstrip())
+            say(self.console, f"{head}  train  {self.tell(record)}  {self.pace.left()}".rstrip())
 
 
 class Bar:
     """A progress bar with the newest numbers, and a line for each evaluation above it."""
 
-    def __init__(self, console: Console, steps: int, evaluation_name: str):
-        self.evaluation_name, self.pace = evaluation_name, Pace(steps)
+    def __init__(self, console: Console, steps: int, evaluation_name: str, tell: Tell):
+        self.evaluation_name, self.tell, self.pace = evaluation_name, tell, Pace(steps)
         columns = (
             BarColumn(bar_width=None),  # what the others leave
             MofNCompleteColumn(),
@@ -105,14 +108,14 @@ class Bar:
 
     def record(self, record: Record) -> None:
         if record["kind"] == "train":
-            self.progress.update(self.task, numbers=numbers(record))
+            self.progress.update(self.task, numbers=self.tell(record))
         elif record["kind"] == "skipped":
             say(self.progress.console, _skipped(record))
         else:
-            line = f"epoch {record['epoch']:4.1f}  {self.evaluation_name}  {numbers(record)}"
+            line = f"epoch {record['epoch']:4.1f}  {self.evaluation_name}  {self.tell(record)}"
             say(self.progress.console, line)
 
 
-def progress(console: Console, steps: int, evaluation_name: str) -> Lines | Bar:
-    """What fits the place that the output goes to."""
-    return (Bar if console.is_terminal else Lines)(console, steps, evaluation_name)
+def progress(console: Console, steps: int, evaluation_name: str, tell: Tell = numbers) -> Lines | Bar:
+    """What fits the place that the output goes to. `tell` says what a record says."""
+    return (Bar if console.is_terminal else Lines)(console, steps, evaluation_name, tell)

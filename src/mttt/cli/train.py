@@ -27,8 +27,9 @@ from mttt.cli.company import DEVICE_FLAGS, Devices, check_alike, in_company, qui
 from mttt.cli.opening import make_longer, open_or_create, opened_by_first, program, quoted
 from mttt.cli.parsing import parsed
 from mttt.cli.progress import progress
-from mttt.cli.say import count, one_line, say
-from mttt.data import BadData, BadExample, DataSet, describe
+from mttt.cli.say import count, say
+from mttt.cli.wording import beside, wording
+from mttt.data import BadData, BadExample, describe
 from mttt.devices import Company, Placement, placement_of
 from mttt.outer import Interrupted
 from mttt.recipes import DEFAULT, PRESETS, Recipe, encode, name_of, read_recipe, recipe_of, stem_of
@@ -171,16 +172,18 @@ def _train(preset: str | None, arguments: Arguments, path: Path, company: Compan
     with opened.run.locked() if company.first else nullcontext():
         if opened.longer:
             opened = make_longer(opened, console)
-        run, prepared = opened.run, opened.prepared.on(placement)
+        run, prepared, words = opened.run, opened.prepared.on(placement), wording(opened.prepared.recipe)
         say(console, f"Run: {path}\nCtrl-C stops and saves; the same command continues.")
-        say(console, _what_is_there(data))
+        say(console, words.there(data) + beside(data))
         if placement.mesh.size > 1:
             say(console, _where(placement, company))
         workers = default_workers(data) if arguments.workers is None else arguments.workers
         try:
-            with progress(console, prepared.plan.steps, data.evaluation_name) as observer:
+            with progress(console, prepared.plan.steps, data.evaluation_name, words.numbers) as observer:
                 evaluation = launch(prepared, data, run, observer, workers=workers, company=company)
         except BadExample as error:
+            if not hasattr(prepared.recipe.data, "on_error"):
+                raise BadData(str(error)) from error
             skip = f"{program()} train --run {quoted(path)} --data.on-error skip"
             raise BadData(f"{error}. Replace or delete the file, or train without it: {skip}") from error
         except Interrupted as stopped:
@@ -190,12 +193,11 @@ def _train(preset: str | None, arguments: Arguments, path: Path, company: Compan
             return 128 + stopped.signal_number
         figures = draw_figures(run) if company.first else []
     seconds = time.monotonic() - begin
-    judged = f"{count(evaluation.examples, f'{data.evaluation_name} image')}"
-    say(console, f"\nAccuracy {evaluation.accuracy:.1%} on {judged}, after {seconds:.0f} s in this process.")
+    say(console, f"\n{words.result(evaluation, data)}, after {seconds:.0f} s in this process.")
     if skipped := run.metrics.read("skipped"):
         say(
             console,
-            f"Skipped {count(len(skipped), 'image')} that cannot be used; metrics.jsonl has the list. The first:",
+            f"Skipped {count(len(skipped), words.example)} that cannot be used; metrics.jsonl has the list. The first:",
         )
         say(console, f"  {skipped[0]['name']}: {skipped[0]['reason']}")
     if not figures:
@@ -217,32 +219,12 @@ def _tell_finished(run: Run, console: Console) -> int:
     return 0
 
 
-def _what_is_there(data: DataSet) -> str:
-    """Nobody should train on less than they think."""
-    train, classes = count(len(data.train), "image"), count(len(data.classes), "class", "classes")
-    there = f"{train} of {classes}, {count(len(data.evaluation), f'{data.evaluation_name} image')}"
-    if not data.ignored:
-        return there
-    names = ", ".join(map(one_line, data.ignored[:3])) + (", …" if len(data.ignored) > 3 else "")
-    if len(data.ignored) == 1:
-        return f"{there}. 1 file or folder beside them is not read: {names}"
-    return f"{there}. {len(data.ignored):,} files or folders beside them are not read: {names}"
-
-
 def _next_steps(run: Run, console: Console) -> None:
     figures = ", figures/" if run.figures.exists() else ""
     say(console, f"In {run.path}/:\n  recipe.json, metrics.jsonl, checkpoints/, result.json{figures}")
-    learns = run.result is not None and run.result["inner_losses"] is not None
     start, path = program(), quoted(run.path)
-    lines = [
-        (f"{start} evaluate {path}", "accuracy and inner losses" if learns else "accuracy"),
-        (f"{start} evaluate {path} --steps 0", "without learning at test time"),
-        (f"{start} predict {path} IMAGE", "classify a picture of yours"),
-        (f"{start} runs", "all runs, and what differs"),
-        (f"{start} train --help", "all that can be changed"),
-    ]
-    if not learns:
-        del lines[1]
+    steps = [*wording(recipe_of(run)).next_steps(run, path), ("runs", "all runs, and what differs")]
+    lines = [(f"{start} {words}", about) for words, about in [*steps, ("train --help", "all that can be changed")]]
     width = max(len(command) for command, _ in lines)
     fits = all(width + len(about) + 4 <= _COLUMNS for _, about in lines)
     texts = [f"  {command:{width}}  {about}" if fits else f"  {about}:\n    {command}" for command, about in lines]

@@ -1,4 +1,4 @@
-"""Data sets, and the pipeline that makes batches of them. The kinds of data are rooms of their own: `pictures`."""
+"""Data sets, and the pipeline that makes batches of them. Kinds of data are rooms of their own: `pictures`, `text`."""
 
 from mttt.data.batch import Batch as Batch
 from mttt.data.buckets import Padded as Padded, bucket as bucket, pad_to_bucket as pad_to_bucket

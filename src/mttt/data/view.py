@@ -15,6 +15,7 @@ class Example(NamedTuple):
 
     inputs: Any
     label: int
+    """0 where there is none, as in a text, whose next bytes are what is predicted"""
 
 
 @runtime_checkable

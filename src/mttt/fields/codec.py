@@ -46,6 +46,9 @@ def _decode(hint: Any, value: Any, path: str) -> Any:
 
 
 def _named(kind: Any, named: dict[str, type], path: str) -> type:
+    for one in named.values():
+        if kind is None and getattr(one, "implied", False):  # written when there was no other kind
+            return one
     if not isinstance(kind, str) or kind not in named:
         raise FieldError(join(path, "kind"), kind, f"unknown; known: {', '.join(named)}")
     return named[kind]

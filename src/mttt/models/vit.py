@@ -52,7 +52,7 @@ class MakeHead(Protocol):
 class Traced(NamedTuple):
     """Logits, and the inner losses of each layer and head at t = 0 … T (None for mixers without an inner loop)."""
 
-    logits: Float[Array, " classes"]
+    logits: Float[Array, "*n classes"]
     losses: Float[Array, "depth heads T+1"] | None
 
 

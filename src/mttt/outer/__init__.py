@@ -19,6 +19,7 @@ from mttt.outer.loop import (
     train as train,
 )
 from mttt.outer.mixup import Mixup as Mixup
+from mttt.outer.next_token import NextToken as NextToken
 from mttt.outer.objective import Answers as Answers, Judged as Judged, Objective as Objective, Score as Score
 from mttt.outer.optimizer import (
     constant_schedule as constant_schedule,

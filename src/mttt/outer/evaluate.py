@@ -29,6 +29,13 @@ class Evaluation(NamedTuple):
     inner_losses: np.ndarray | None
     answers: Answers | None = None
     """of every example that counts, in order; None where there are no classes"""
+    by_position: np.ndarray | None = None
+    """the loss at every place of a sequence; None where there is one prediction for an example"""
+
+    @property
+    def bits(self) -> float:
+        """The loss in bits; for a text those that a byte takes."""
+        return self.loss / math.log(2)
 
     def per_layer(self) -> list[list[float]] | None:
         """[layer][t], the mean over heads."""
@@ -47,9 +54,10 @@ class Evaluation(NamedTuple):
 
 @eqx.filter_jit
 def _evaluate_batch(model: Any, batch: Any, objective: Objective):
-    score, losses, answers = objective.measure(model, batch)
+    score, losses, answers, places = objective.measure(model, batch)
     weighted = None if losses is None else jnp.einsum("b,blht->lht", batch.weights, losses)
-    return score, weighted, batch.weights, answers
+    by_position = None if places is None else jnp.einsum("b,bn->n", batch.weights, places)
+    return score, weighted, batch.weights, answers, by_position
 
 
 def evaluate(
@@ -66,19 +74,22 @@ def evaluate(
 
     Sums are float64 on the host, so the result does not depend on the size of the batches more than float32 does.
     """
-    totals, examples, inner, answered = np.zeros(3), 0.0, None, []
+    totals, examples, inner, places, answered = np.zeros(3), 0.0, None, None, []
     for batch in batches:
-        score, losses, weights, answers = get(_evaluate_batch(model, put(batch), objective))
+        score, losses, weights, answers, by_position = get(_evaluate_batch(model, put(batch), objective))
         totals += np.array([float(score.loss), float(score.correct), float(score.count)])
         real = np.asarray(weights) > 0
         examples += float(np.sum(np.asarray(weights)))
-        if losses is not None:
-            inner = np.asarray(losses, np.float64) + (0 if inner is None else inner)
+        inner, places = _added(inner, losses), _added(places, by_position)
         if answers is not None:
             answered.append(Answers(*(np.asarray(part)[real] for part in answers)))
     loss, correct, count = totals
     if not count:
         raise NothingToEvaluate("there is nothing to evaluate on: no row of any batch counts")
     together = Answers(*map(np.concatenate, zip(*answered, strict=True))) if answered else None
-    mean = None if inner is None else inner / examples
-    return Evaluation(correct / count, loss / count, int(examples), mean, together)
+    means = (None if total is None else total / examples for total in (inner, places))
+    return Evaluation(correct / count, loss / count, int(examples), next(means), together, next(means))
+
+
+def _added(total: np.ndarray | None, part: Any) -> np.ndarray | None:
+    return total if part is None else np.asarray(part, np.float64) + (0 if total is None else total)

@@ -24,13 +24,15 @@ class Answers(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A batch in evaluation: its score, and the inner losses and answers of every row."""
+    """A batch in evaluation: its score; inner losses, answers and losses by position of every row."""
 
     score: Score
     losses: Float[Array, "b depth heads steps"] | None
     """None for a model without an inner loop"""
     answers: Answers | None = None
     """None where there are no classes"""
+    by_position: Float[Array, "b n"] | None = None
+    """the loss of every row at every place, where something is predicted at every place"""
 
 
 class Objective(eqx.Module):

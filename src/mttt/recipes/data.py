@@ -1,6 +1,6 @@
-"""Recipes of data: where images come from, and what happens to them on the way to the model."""
+"""Recipes of data: where pictures come from, and what happens to them on the way to the model. Text is in text.py."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,6 +25,9 @@ from mttt.data.pictures.augment import CentreCrop, Resize, ResizeShortSide, Tran
 from mttt.fields import FieldError
 from mttt.recipes.augment import AugmentRecipe
 from mttt.recipes.check import fraction, positive
+from mttt.recipes.place import existing
+from mttt.recipes.purpose import PictureData
+from mttt.recipes.text import ShakespeareRecipe, TextRecipe
 
 LARGEST = 10_000  # side of a picture
 
@@ -67,18 +70,6 @@ def _margin(side: int) -> int:
     return round(side * 256 / 224)
 
 
-def _there(path: str, what: str, where: str = "") -> Path:
-    if not path:
-        raise FieldError("data.path", path, ". ".join(filter(None, (what, where))))
-    if not (found := Path(path).expanduser()).exists():
-        reason = (
-            f"there is no such file or folder. It should be {what}; a relative path is relative to where the run was "
-            f"started"
-        )
-        raise FieldError("data.path", path, ". ".join(filter(None, (reason, where))))
-    return found
-
-
 def _hold_out(splits: Splits, holdout: float) -> Splits:
     """For choosing a recipe: some of the training images in the place of the test images."""
     if not holdout:
@@ -87,7 +78,7 @@ def _hold_out(splits: Splits, holdout: float) -> Splits:
 
 
 @dataclass(frozen=True)
-class DigitsRecipe:
+class DigitsRecipe(PictureData):
     """The handwritten digits that ship with the package: 8×8 pixels, 1437 images to train on, 360 to test on."""
 
     kind: ClassVar[str] = "digits"
@@ -103,7 +94,7 @@ class DigitsRecipe:
 
 
 @dataclass(frozen=True)
-class IdxRecipe:
+class IdxRecipe(PictureData):
     """MNIST-style IDX files, gzipped or not. Fashion-MNIST, as Debian installs it, is found by itself."""
 
     kind: ClassVar[str] = "idx"
@@ -122,7 +113,7 @@ class IdxRecipe:
 
     def load(self) -> DataSet:
         what = "a folder with train-images-idx3-ubyte and the other three files, gzipped or not"
-        found = find_fashion_mnist() if not self.path else _there(self.path, what)
+        found = find_fashion_mnist() if not self.path else existing(self.path, what)
         if found is None:
             hint = f"An installed Fashion-MNIST is found without a path. {idx.WHERE}"
             raise FieldError("data.path", self.path, f"{what}. {hint}")
@@ -130,7 +121,7 @@ class IdxRecipe:
 
 
 @dataclass(frozen=True)
-class Cifar10Recipe:
+class Cifar10Recipe(PictureData):
     """CIFAR-10 in its binary version, unpacked or as the archive: 32×32 pixels, 50,000 images and 10,000 to test on."""
 
     kind: ClassVar[str] = "cifar10"
@@ -151,7 +142,7 @@ class Cifar10Recipe:
 
     def load(self) -> DataSet:
         classes = self._classes
-        path = _there(self.path, f"cifar-{classes}-binary.tar.gz, or the folder that it unpacks to", cifar.WHERE)
+        path = existing(self.path, f"cifar-{classes}-binary.tar.gz, or the folder that it unpacks to", cifar.WHERE)
         return _data_set(_hold_out(load_cifar(path, classes), self.holdout), self.augment, size=self.size)
 
 
@@ -168,7 +159,7 @@ class Cifar100Recipe(Cifar10Recipe):
 
 
 @dataclass(frozen=True)
-class PicturesRecipe(ABC):
+class PicturesRecipe(PictureData):
     """Pictures of all sizes. What comes before the model is that of ImageNet, at any size."""
 
     path: str = ""
@@ -187,7 +178,6 @@ class PicturesRecipe(ABC):
     def __post_init__(self):
         _check(self.size, self.holdout)
 
-    kind: ClassVar[str]
     _what: ClassVar[str]  # what the path should be, for messages
 
     @classmethod
@@ -202,7 +192,7 @@ class PicturesRecipe(ABC):
         """Find the pictures."""
 
     def load(self) -> DataSet:
-        path = _there(self.path, self._what)
+        path = existing(self.path, self._what)
         try:
             splits = self._splits(path)
         except BadData:
@@ -261,4 +251,14 @@ def _check(size: int | None, holdout: float) -> None:
     fraction(holdout=holdout)
 
 
-DataRecipe = DigitsRecipe | IdxRecipe | Cifar10Recipe | Cifar100Recipe | FolderRecipe | ParquetRecipe | TarRecipe
+DataRecipe = (
+    DigitsRecipe
+    | IdxRecipe
+    | Cifar10Recipe
+    | Cifar100Recipe
+    | FolderRecipe
+    | ParquetRecipe
+    | TarRecipe
+    | ShakespeareRecipe
+    | TextRecipe
+)

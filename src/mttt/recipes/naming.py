@@ -97,6 +97,11 @@ def _fields(structure: type, path: str = "") -> Iterator[tuple[str, Any]]:
                 yield from _fields(one, here)
 
 
+def names_at(path: str) -> set[str]:
+    """The names that a field can take, whatever is chosen elsewhere."""
+    return _vocabulary().get(path, set())
+
+
 @cache
 def _vocabulary() -> dict[str, set[str]]:
     """The names that each field can take."""

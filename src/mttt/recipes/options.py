@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from mttt.fields import choices
 from mttt.fields.kinds import kinds
 from mttt.recipes.data import PicturesRecipe
+from mttt.recipes.text import TextRecipe
 from mttt.recipes.ttt import NAMED
 
 
@@ -27,7 +28,7 @@ def options_of(hint: Any) -> dict[str, Option]:
 
 def chosen(value: Any, old: Any) -> Any:
     """The value of an option in the place of another: in another kind of file they are still the same pictures."""
-    return type(value).like(old) if isinstance(value, PicturesRecipe) else value
+    return type(value).like(old) if isinstance(value, PicturesRecipe | TextRecipe) else value
 
 
 def _options(kinds: dict[str, type]) -> dict[str, Option]:

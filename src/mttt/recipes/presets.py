@@ -5,8 +5,10 @@ from typing import NamedTuple
 from mttt.recipes.augment import AugmentRecipe
 from mttt.recipes.data import Cifar10Recipe, DigitsRecipe, FolderRecipe, IdxRecipe
 from mttt.recipes.inner_optimizers import FixedRateRecipe
+from mttt.recipes.lm import LMRecipe
 from mttt.recipes.outer import AdamRecipe, ExactRecipe
 from mttt.recipes.recipe import Recipe, ViTRecipe
+from mttt.recipes.text import ShakespeareRecipe
 from mttt.recipes.ttt import MTTT_MLP, MTTT_MLP_SGD4, TTTRecipe
 
 
@@ -43,6 +45,18 @@ _PIXELS = ViTRecipe(
     embedding="xavier",
     head="linear",
     mixer=MTTT_MLP_SGD4,
+)
+
+# nanoGPT's recipe for CPUs: 2000 steps, 100 of them warm-up; its decay of 0.1 times the rate is 1e-4 at the peak.
+_SHAKESPEARE = Recipe(
+    data=ShakespeareRecipe(context=64),
+    model=LMRecipe(dim=128, depth=4, heads=4),
+    optimizer=AdamRecipe(rate=1e-3, warmup=0.05, decay=1e-4, b2=0.99, clip=1.0),
+    epochs=1.5302,
+    batch_size=12,
+    log_every=50,
+    evaluate_every=0.3,
+    checkpoint_every=0.3,
 )
 
 PRESETS: dict[str, Preset] = {
@@ -115,6 +129,10 @@ PRESETS: dict[str, Preset] = {
             checkpoint_every=5.0,
         ),
         "MTTT-MLP on your own pictures, a folder for each class, 64×64 in 8×8 patches: n = 64 tokens",
+    ),
+    "shakespeare": Preset(
+        _SHAKESPEARE,
+        "a language model of bytes on Shakespeare, n = 64 tokens; --data text is for text of yours",
     ),
     "imagenet-patches": Preset(
         _imagenet(

@@ -1,7 +1,7 @@
 """A recipe: everything that decides a training, as plain frozen data."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import jax
 
@@ -26,6 +26,7 @@ from mttt.nn.dense import lecun_normal, xavier_uniform
 from mttt.outer import Plan
 from mttt.recipes.check import not_negative, positive
 from mttt.recipes.data import DataRecipe, DigitsRecipe
+from mttt.recipes.lm import LMRecipe
 from mttt.recipes.mixers import MixerRecipe
 from mttt.recipes.outer import AdamRecipe, ExactRecipe, OuterRecipe
 from mttt.recipes.ttt import TTTRecipe
@@ -42,6 +43,9 @@ SIZES: dict[str, Size] = {
 @dataclass(frozen=True)
 class ViTRecipe:
     """A vision transformer."""
+
+    kind: ClassVar[str] = "vit"
+    implied: ClassVar[bool] = True  # by recipes that were written before there was another model
 
     size: Literal["micro-s", "micro-m", "micro-l", "tiny", "small"] = "micro-m"
     """width × blocks × heads: micro-s 64×2×2, micro-m 64×4×2, micro-l 96×6×3, tiny 192×12×3, small 384×12×6"""
@@ -91,7 +95,9 @@ class ViTRecipe:
         near = f"{low or ''} or {low + size.heads}".removeprefix(" or ")
         raise FieldError("model.dim", size.dim, f"is not a multiple of the {size.heads} heads; try {near}")
 
-    def build(self, spec: Spec, *, key: jax.Array) -> ViT:
+    def build(self, spec: Spec, *, dtype: str, key: jax.Array) -> ViT:
+        """The model. It computes in the dtype of its images, so `dtype` makes no difference."""
+        del dtype
         size = self.sizes()
         self._check_heads(size)
         return ViT(
@@ -108,22 +114,25 @@ class ViTRecipe:
         )
 
 
+ModelRecipe = ViTRecipe | LMRecipe
+
+
 @dataclass(frozen=True)
 class Recipe:
     """Everything that decides a training."""
 
     data: DataRecipe = field(default_factory=DigitsRecipe)
     """what to learn from"""
-    model: ViTRecipe = field(default_factory=ViTRecipe)
+    model: ModelRecipe = field(default_factory=ViTRecipe)
     """what learns"""
     outer: OuterRecipe = field(default_factory=ExactRecipe)
     """how the outer loop finds a direction"""
     optimizer: AdamRecipe = field(default_factory=AdamRecipe)
     """how the outer loop takes steps"""
     epochs: float = 30.0
-    """passes over the training images"""
+    """passes over the training images, or over the text"""
     batch_size: int = 64
-    """images a step"""
+    """images a step, or windows of a text"""
     mixup: float = 0.0
     """α of the Beta distribution that mixes images and labels; 0 mixes none"""
     dtype: Literal["float32", "bfloat16"] = "float32"
@@ -137,7 +146,7 @@ class Recipe:
     checkpoint_every: float = 1.0
     """epochs between checkpoints"""
     evaluation_batch_size: int = 128
-    """images at a time in evaluation"""
+    """images or windows at a time in evaluation"""
 
     def __post_init__(self):
         positive(
@@ -153,6 +162,13 @@ class Recipe:
             raise FieldError("seed", self.seed, "must be at least 0 and less than 2³²")
         if self.batch_size % self.outer.parts:
             raise FieldError("outer.accumulate", self.outer.parts, f"does not divide batch_size={self.batch_size}")
+
+    def check(self) -> None:
+        """Refuse a model for other data. Not when the recipe is made: it may be changed part by part."""
+        if self.model.kind != self.data.model_kind:
+            what = "reads text" if self.model.kind == "lm" else "classifies images"
+            reason = f"{what}, and the data are {self.data.kind}; choose {self.data.model_kind}, or other data"
+            raise FieldError("model", self.model.kind, reason)
 
     def plan(self, examples: int) -> Plan:
         """The recipe in steps, for so many training examples."""

@@ -20,6 +20,7 @@ from mttt.files import write_json
 from mttt.mixers import with_inner_loop
 from mttt.outer import NotFinite, Plan
 from mttt.recipes import Recipe, encode, recipe_of
+from mttt.recipes.recipe import ViTRecipe
 from mttt.runs import InUse, Record, Run, RunError
 from mttt.studies.formulas import vit
 from mttt.studies.row import Row
@@ -221,7 +222,9 @@ def weight(plan: Plan, scale: Scale, job: Job, data: DataSet) -> float:
 def forward_flops(scale: Scale, row: Row, spec: Spec) -> int:
     """FLOPs of a forward pass of one image, by formulas."""
     height, width, channels = spec.inputs.shape
-    patch = scale.looks[row.look].model.patch
+    model = scale.looks[row.look].model
+    assert isinstance(model, ViTRecipe)
+    patch = model.patch
     tokens = (height // patch) * (width // patch)
     return vit(row.mixer, scale.size(row), tokens, channels * patch**2, len(spec.classes))
 

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 from mttt.data import BadData, DataSet, Source, Subset, View, describe
 from mttt.data.pictures import Arrays, PictureView, find_data
 from mttt.data.pictures.relabelled import relabel
+from mttt.data.text import EvenWindows, Windows, find_text
 from mttt.fields import FieldError, differences
 from mttt.recipes import recipe_of
 from mttt.recipes.data import fit_picture
+from mttt.recipes.purpose import TextData
 from mttt.runs import Run
 from mttt.training.load import Loaded
 
@@ -47,8 +49,11 @@ class OtherData(NamedTuple):
 def load_test(loaded: Loaded, path: Path) -> OtherData:
     """Other data for the model of a run, in any form that data can have: their evaluation part, or all of them.
 
-    Their classes have to be classes of the run, by name. Pictures go the way of the run's own to the model.
+    Their classes have to be classes of the run, by name. Pictures go the way of the run's own to the model. For a
+    language model it is all of a text.
     """
+    if isinstance(loaded.recipe.data, TextData):
+        return _other_text(loaded, path)
     found = find_data(path)
     if len(found.classes) > 1:  # one class alone cannot be trained on, but evaluated
         for problem in found.problems[:1]:
@@ -64,10 +69,17 @@ def load_test(loaded: Loaded, path: Path) -> OtherData:
     return OtherData(view, f"images of {path}" if whole else f"{found.evaluation_name} images of {path}")
 
 
+def _other_text(loaded: Loaded, path: Path) -> OtherData:
+    text, context = find_text(str(path)).text, loaded.spec.inputs.shape[0] - 1
+    if len(text) <= context:
+        raise BadData(f"{path} has {len(text):,} bytes, and the run's windows have {context + 1:,}")
+    return OtherData(EvenWindows(Windows(text, 0, len(text), context)), f"{path}")
+
+
 def default_workers(data: DataSet) -> int:
     """Half the processors, if there is something to decode."""
-    return 0 if _in_memory(data.train.source) else max(1, len(os.sched_getaffinity(0)) // 2)
+    return 0 if _undecoded(data.train.source) else max(1, len(os.sched_getaffinity(0)) // 2)
 
 
-def _in_memory(source: Source[Any]) -> bool:
-    return _in_memory(source.source) if isinstance(source, Subset) else isinstance(source, Arrays)
+def _undecoded(source: Source[Any]) -> bool:
+    return _undecoded(source.source) if isinstance(source, Subset) else isinstance(source, Arrays | Windows)

@@ -65,8 +65,8 @@ class Need(NamedTuple):
         if cure and then is not None:
             raise NotEnoughMemory(reason, cure, f"takes at least {_words(then.bytes)}")
         general = (
-            "take a smaller dim or depth, fewer tokens (smaller images, larger patches) or fewer images at a time "
-            "(outer.accumulate, batch_size)"
+            "take a smaller dim or depth, fewer tokens (smaller images, larger patches, a shorter context) or fewer "
+            "examples at a time (outer.accumulate, batch_size)"
         )
         raise NotEnoughMemory(reason, {}, general)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -12,12 +11,9 @@ import optax
 from jaxtyping import PRNGKeyArray
 
 from mttt.data import BadData, DataSet, EvaluationBatches, Spec, View
-from mttt.data.pictures import to_float
 from mttt.devices import Placement
 from mttt.outer import (
-    Classification,
     Evaluation,
-    Mixup,
     NothingToEvaluate,
     Objective,
     Plan,
@@ -173,17 +169,17 @@ def prepare(recipe: Recipe, data: DataSet) -> Prepared:
 
 def prepare_for(recipe: Recipe, spec: Spec, examples: int) -> Prepared:
     """The same where the data are not: from what a run keeps of them."""
+    recipe.check()
     plan = recipe.plan(examples)
     optimizer, rate = recipe.optimizer.build(plan.steps)
-    read = partial(to_float, dtype=jnp.dtype(recipe.dtype))
-    plain = Classification(read)
+    read = recipe.data.read(recipe.dtype)
     return Prepared(
         recipe,
         spec,
         plan,
         read,
-        objective=Mixup(plain, recipe.mixup) if recipe.mixup else plain,
+        objective=recipe.data.objective(read, mixup=recipe.mixup),
         rule=recipe.outer.build(optimizer),
         rate=rate,
-        model=lambda key: recipe.model.build(spec, key=key),
+        model=lambda key: recipe.model.build(spec, dtype=recipe.dtype, key=key),
     )

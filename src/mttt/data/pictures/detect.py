@@ -14,7 +14,7 @@ from mttt.data.pictures.packed import first_names
 from mttt.data.pictures.parquet import find_parquet
 from mttt.data.pictures.splits import Found, Splits, make_splits
 from mttt.data.pictures.tar import TRAIN, find_tar, is_imagenet
-from mttt.data.pictures.walk import files_below
+from mttt.data.walk import files_below
 
 _FINDERS: dict[str, Callable[[Path], Found]] = {
     "folder": find_folder,

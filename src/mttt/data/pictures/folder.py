@@ -13,9 +13,9 @@ from mttt.data.pictures.encoded import EXTENSIONS, Encoded
 from mttt.data.pictures.labels import class_names, one_class
 from mttt.data.pictures.picture import FILE_LIMIT
 from mttt.data.pictures.splits import Found, Splits, make_splits
-from mttt.data.pictures.walk import Left, identity, listing, walk
 from mttt.data.plural import counted
 from mttt.data.splits import EVALUATIONS, split_called
+from mttt.data.walk import Left, identity, listing, walk
 from mttt.files import NotRegular, TooLarge, contents
 
 _LEVELS = 64  # of folders in a class

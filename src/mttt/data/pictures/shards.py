@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from mttt.data.errors import BadData
 from mttt.data.names import printable
-from mttt.data.pictures.walk import files_below
 from mttt.data.plural import counted
 from mttt.data.splits import EVALUATIONS, split_called, split_in
+from mttt.data.walk import files_below
 
 _OF = re.compile(r"(.*?)([0-9]{1,18})-of-([0-9]{1,18})", re.DOTALL)
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,18})\.[^.]+", re.DOTALL)

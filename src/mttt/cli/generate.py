@@ -1,0 +1,132 @@
+"""mttt generate"""
+
+import math
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import jax
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+from mttt.cli.arguments import UsageError, refusing
+from mttt.cli.parsing import parsed
+from mttt.cli.surprise import Coloured, Plain, Shown
+from mttt.data.text import BYTES
+from mttt.files import contents
+from mttt.models import Choice, Draw, Likeliest, Writer
+from mttt.outer import self_check
+from mttt.recipes.purpose import TextData
+from mttt.training import load
+
+_LARGEST = 2**30  # bytes of a prompt
+_LONG = 4096  # bytes of a prompt that take a moment to read, and are not shown
+_MOST = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Let a trained language model write, byte by byte. Its weights do not change; what its layers learn is a state."""
+
+    run: tyro.conf.Positional[Path]
+    """directory of the run"""
+    prompt: str | None = None
+    """the text to go on from, which is printed first; by default a line break"""
+    prompt_file: Path | None = None
+    """the same from a file of any length, which is not printed"""
+    tokens: int = 500
+    """how many bytes to write"""
+    temperature: float = 1.0
+    """above 0; the lower, the more likely the bytes that are drawn. 0 takes the likeliest byte every time"""
+    top_k: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """draw from so many of the likeliest bytes only"""
+    seed: int = 0
+    """another seed gives another text"""
+    show: bool = False
+    """colour each byte by how surprising it was: −log₂ of its probability"""
+
+
+def main(words: list[str], console: Console) -> int:
+    """Run the command; the exit code."""
+    arguments = parsed(Arguments, words, prog="mttt generate")
+    _check(arguments)
+    prompt = _prompt(arguments)
+    with refusing():
+        loaded = load(arguments.run)
+        if not isinstance(loaded.recipe.data, TextData):
+            raise UsageError(
+                f"{arguments.run} classifies images and writes nothing; mttt predict {arguments.run} IMAGE"
+            )
+        writer = Writer(loaded.model, room=len(prompt) + arguments.tokens)
+    self_check()
+    shown: Shown = Coloured(console) if arguments.show else Plain(console)
+    _read(writer, prompt, shown, console, visible=arguments.prompt_file is None)
+    key = jax.random.key(arguments.seed)
+    begin = None
+    for byte, bits in islice(writer.write(_choice(arguments), key=key), arguments.tokens):
+        begin = begin or time.monotonic()  # the first one is compiled
+        shown.add(bytes([byte]), bits)
+    shown.end()
+    if begin is not None and arguments.tokens > 1:
+        speed = (arguments.tokens - 1) / max(time.monotonic() - begin, 1e-9)
+        print(f"{speed:.0f} tokens/s", file=sys.stderr)
+    return 0
+
+
+def _check(arguments: Arguments) -> None:
+    """Refuse before anything is read."""
+    if arguments.prompt is not None and arguments.prompt_file is not None:
+        raise UsageError("both --prompt and --prompt-file are given; take one of them")
+    if not (math.isfinite(arguments.temperature) and arguments.temperature >= 0):
+        raise UsageError(
+            f"--temperature {arguments.temperature}: must be a finite number above 0, or 0 for the likeliest byte"
+        )
+    if not 1 <= arguments.tokens <= _MOST:
+        raise UsageError(f"--tokens {arguments.tokens}: must be a whole number from 1 to {_MOST:,}")
+    if arguments.top_k is not None and not 1 <= arguments.top_k <= len(BYTES):
+        raise UsageError(f"--top-k {arguments.top_k}: must be 1 to {len(BYTES)}, the number of bytes there are")
+    if not 0 <= arguments.seed < 2**32:
+        raise UsageError(f"--seed {arguments.seed}: must be at least 0 and less than 2³²")
+
+
+def _prompt(arguments: Arguments) -> np.ndarray:
+    if arguments.prompt_file is not None:
+        prompt, where = contents(arguments.prompt_file, _LARGEST), f"--prompt-file {arguments.prompt_file}"
+    else:
+        prompt, where = os.fsencode("\n" if arguments.prompt is None else arguments.prompt), "--prompt"
+    if not prompt:
+        raise UsageError(
+            f"{where} has no bytes: there has to be one to go on from. Without a prompt it is a line break"
+        )
+    return np.frombuffer(prompt, np.uint8)
+
+
+def _choice(arguments: Arguments) -> Choice:
+    return Draw(arguments.temperature, arguments.top_k) if arguments.temperature > 0 else Likeliest()
+
+
+def _read(writer: Writer, prompt: np.ndarray, shown: Shown, console: Console, *, visible: bool) -> None:
+    place = 0
+    for bits in _with_progress(writer.read(prompt), len(prompt), console):
+        if visible:
+            for byte, surprise in zip(prompt[place : place + len(bits)].tolist(), bits.tolist(), strict=True):
+                shown.add(bytes([byte]), surprise)
+        place += len(bits)
+
+
+def _with_progress(pieces: Iterator[np.ndarray], total: int, console: Console) -> Iterator[np.ndarray]:
+    """A bar on the terminal where there is much to read; it is gone afterwards."""
+    errors = Console(stderr=True)
+    columns = (TextColumn("reading the prompt"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=errors, transient=True, disable=total < _LONG or not errors.is_terminal) as bar:
+        task = bar.add_task("", total=total)
+        for piece in pieces:
+            bar.advance(task, len(piece))
+            yield piece

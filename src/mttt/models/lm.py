@@ -1,0 +1,143 @@
+"""A language model around any causal mixer: bytes in, the next byte out."""
+
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Integer, PRNGKeyArray
+
+from mttt.mixers import CausalMixer
+from mttt.models.places import LearnedPlaces, NoPlaces
+from mttt.models.stack import MakeMixer, Stack
+from mttt.models.vit import Size, Traced
+from mttt.nn import LayerNorm
+from mttt.nn.check import check_array, check_key, check_whole
+from mttt.nn.dense import at_least_float32
+
+small_normal = jax.nn.initializers.normal(0.02)
+
+
+@runtime_checkable
+class MakePlaces(Protocol):
+    """Draws what tells the places of a sequence apart; the classes are their own makers, but for a context."""
+
+    def __call__(self, dim: int, *, key: PRNGKeyArray) -> NoPlaces | LearnedPlaces: ...
+
+
+class TokenTable(eqx.Module):
+    """A vector for each token: the embedding, and the kernel of the logits, too (GPT-2 ties them)."""
+
+    weight: Float[Array, "v d"]
+
+    def __init__(self, vocabulary: int, dim: int, *, key: PRNGKeyArray, kernel_init: Any = small_normal):
+        self.weight = kernel_init(key, (vocabulary, dim))
+
+    def embed(self, tokens: Integer[Array, " n"]) -> Float[Array, "n d"]:
+        """The vectors of tokens; NaN for one that is not in the vocabulary."""
+        return self.weight.at[tokens].get(mode="fill", fill_value=jnp.nan)
+
+    def logits(self, features: Float[Array, "n d"]) -> Float[Array, "n v"]:
+        """How well the features fit the vector of every token."""
+        return features @ self.weight.astype(features.dtype).T
+
+
+class TextState(NamedTuple):
+    """What the bytes so far leave behind: the states of all mixers, and how many bytes there were."""
+
+    stack: Any
+    place: Int[Array, ""]
+
+
+class LM(eqx.Module):
+    """Embedding, pre-LN blocks, final LN, and logits of the next token by the same table that embeds.
+
+    One input, (n,) whole numbers, gives logits (n, vocabulary): those at place t are of token t + 1, and depend on the
+    tokens 0 … t. `dtype` is that of computation; parameters, statistics, inner loops and logits stay float32.
+    """
+
+    embed: TokenTable
+    places: NoPlaces | LearnedPlaces
+    stack: Stack
+    norm: LayerNorm
+    dtype: Any = eqx.field(static=True)
+
+    def __init__(
+        self,
+        *,
+        vocabulary: int = 256,
+        size: Size,
+        mixer: MakeMixer,
+        places: MakePlaces = NoPlaces,
+        embed_init: jax.nn.initializers.Initializer = small_normal,
+        remat: bool = False,
+        dtype: Any = None,
+        key: PRNGKeyArray,
+    ):
+        """`remat` recomputes each block in the backward pass: less memory for more time."""
+        dim, depth, heads = size
+        check_whole(vocabulary=vocabulary, dim=dim, depth=depth, heads=heads)
+        check_key(key)
+        embed_key, place_key, blocks_key = jax.random.split(key, 3)
+        self.embed = TokenTable(vocabulary, dim, key=embed_key, kernel_init=embed_init)
+        self.places = places(dim, key=place_key)
+        self.stack = Stack(dim, depth, heads, mixer=mixer, remat=remat, key=blocks_key)
+        if not isinstance(self.stack.blocks.mixer, CausalMixer):
+            name = type(self.stack.blocks.mixer).__name__
+            raise TypeError(
+                f"mixer={name}: in a language model a token must not see those after it; take a CausalMixer"
+            )
+        self.norm = LayerNorm(dim)
+        self.dtype = None if dtype is None else jnp.dtype(dtype)
+
+    def __call__(self, tokens: Integer[Array, "..."], *, key: PRNGKeyArray | None = None) -> Float[Array, "n v"]:
+        """Logits of the token after each. With a key, what is random in the inner loops is random."""
+        return self._run(tokens, key, trace=False).logits
+
+    def trace(self, tokens: Integer[Array, "..."], *, key: PRNGKeyArray | None = None) -> Traced:
+        """Logits, and what the inner loops did."""
+        return self._run(tokens, key, trace=True)
+
+    def start(self) -> TextState:
+        """The state before the first token."""
+        dtype = self.dtype or self.embed.weight.dtype
+        return TextState(self.stack.start(dtype), jnp.zeros((), jnp.int32))
+
+    def go_on(self, state: TextState, tokens: Integer[Array, "..."]) -> tuple[Float[Array, "m v"], TextState]:
+        """Logits after each of the next tokens (m,) of the sequence that the state has seen; and the next state."""
+        embedded, stack = self.stack.go_on(state.stack, self._embed(tokens, state.place))
+        return self._logits(embedded), TextState(stack, state.place + tokens.shape[0])
+
+    def make_room(self, state: TextState, count: int) -> TextState:
+        """A state that can take `count` more tokens. Only one that grows with the tokens has to be made larger."""
+        return TextState(self.stack.make_room(state.stack, count), state.place)
+
+    @property
+    def vocabulary(self) -> int:
+        return self.embed.weight.shape[0]
+
+    @property
+    def depth(self) -> int:
+        return self.stack.depth
+
+    @property
+    def most(self) -> int | None:
+        """How long a sequence may be; None is without end."""
+        return self.places.most
+
+    def _run(self, tokens: Integer[Array, "..."], key: PRNGKeyArray | None, trace: bool) -> Traced:
+        embedded, losses = self.stack(self._embed(tokens, 0), key=key, trace=trace)
+        return Traced(self._logits(embedded), losses)
+
+    def _embed(self, tokens: Integer[Array, "..."], first: int | Int[Array, ""]) -> Float[Array, "n d"]:
+        check_array("tokens", tokens)
+        if tokens.ndim != 1 or not tokens.shape[0]:
+            batched = " For a batch of inputs, use jax.vmap" if tokens.ndim == 2 else ""
+            raise ValueError(f"tokens of shape {tokens.shape}: expected one input of n tokens, (n,).{batched}")
+        if not jnp.issubdtype(tokens.dtype, jnp.integer):
+            raise ValueError(f"tokens of dtype {tokens.dtype}: expected whole numbers below {self.vocabulary}")
+        embedded = self.places(self.embed.embed(tokens), first)
+        return embedded if self.dtype is None else embedded.astype(self.dtype)
+
+    def _logits(self, embedded: Float[Array, "n d"]) -> Float[Array, "n v"]:
+        return self.embed.logits(at_least_float32(self.norm(embedded)))
