@@ -108,7 +108,33 @@ MIXERS = {
     "hyena": partial(mttt.Hyena, width=5, bands=2),
 }
 # Mixers that read from left to right, with chunks, windows and contexts that are shorter than the tests' sequences.
+KEY_VALUE = partial(mttt.KeyValue, norm=True, residual=True)
 CAUSAL = {
+    "ttt-mlp": partial(
+        mttt.CausalTTT,
+        learner=partial(mttt.MLPLearner, factor=2),
+        task=KEY_VALUE,
+        rates=partial(mttt.PlacedRates, size=4),
+        chunks=mttt.Chunks(4),
+    ),
+    "gated-delta-rule": partial(
+        mttt.CausalTTT,
+        learner=mttt.LinearLearner,
+        start=mttt.Zeros,
+        task=partial(mttt.KeyValue, unit=True),
+        rates=mttt.DecayingRates,
+        chunks=mttt.Chunks(1),
+    ),
+    "large-chunks": partial(
+        mttt.CausalTTT,
+        learner=mttt.SwiGLULearner,
+        start=mttt.Frozen,
+        task=partial(mttt.KeyValue, loss=mttt.DotLoss()),
+        optimizer=mttt.OptaxOptimizer(optax.sgd, learning_rate=0.3, momentum=0.9),
+        rates=mttt.GatedRates,
+        chunks=mttt.AnswerThenLearn(3),
+        adjoint=mttt.Undo(),
+    ),
     "causal-attention": mttt.CausalSelfAttention,
     "placeless-attention": partial(mttt.CausalSelfAttention, positions=None),
     "sliding-window": partial(mttt.SlidingWindow, window=4),

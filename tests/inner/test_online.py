@@ -15,6 +15,7 @@ from mttt.inner.forms import Course
 from mttt.inner.online import form_of
 from mttt.inner.recurrent import Recurrent
 from mttt.inner.wy import WY
+from oracles import recurrence
 
 DIM, WIDTH, N = 6, 4, 7
 
@@ -67,34 +68,6 @@ def parts_of(learner, task, rates, seed=3):
         ),
         scale=0.1,
     )
-
-
-def recurrence(learner, task, rates, optimizer, chunks, given, queries):
-    """Eq. 2 token by token, in a Python loop, differentiated by nesting."""
-    problem, each, places = task(given), rates.of(given), rates.places(chunks.size)
-    scaled = lambda scale, tree: jax.tree.map(lambda a: scale * a, tree)  # noqa: E731
-    weights, rest = eqx.partition(learner, eqx.is_inexact_array)
-    state, answers = optimizer.init(weights), []
-
-    def loss(weights, s):
-        targets = jax.tree.map(lambda a: a[s : s + 1], problem.targets)
-        return problem.losses(eqx.combine(weights, rest)(problem.inputs[s : s + 1]), targets)[0]
-
-    for begin in range(0, len(given), chunks.size):
-        total, left = scaled(0.0, weights), 1.0
-        for place, s in enumerate(range(begin, min(begin + chunks.size, len(given)))):
-            alpha = 1.0 if each.log_decay is None else jnp.exp(each.log_decay[s])
-            left = left * alpha
-            gradient = jax.grad(loss)(scaled(left, weights), s)
-            total = jax.tree.map(lambda a, g: alpha * a + each.eta[s] * g, total, gradient)  # noqa: B023
-            now, next_state = optimizer.step(
-                scaled(places[place], total), state, scaled(left, weights), begin // chunks.size
-            )
-            answer = eqx.combine(now if chunks.learns_first else weights, rest)
-            answers.append(answer(queries[s : s + 1])[0])
-            if place == chunks.size - 1:
-                weights, state = now, next_state
-    return jnp.stack(answers), eqx.combine(weights, rest)
 
 
 def summary(read, jit=eqx.filter_jit):

@@ -12,6 +12,7 @@ import pytest
 
 import mttt
 from catalogue import CAUSAL, DIM, GROWING, HEADS, SOFTMAX, build, relative_error, tokens
+from oracles import recurrence
 
 LONG = 11
 CUTS = [
@@ -48,6 +49,8 @@ def read(mixer, x, sizes, go_on=go_on):
 
 def plain(mixer, x):
     """The formula, token by token, in NumPy."""
+    if isinstance(mixer, mttt.CausalTTT):
+        return plain_ttt(mixer, jnp.asarray(x))
     mixer = jax.tree.map(np.asarray, mixer)
     if isinstance(mixer, mttt.Gated):
         return np.asarray(jax.nn.gelu(x @ mixer.gate.weight + mixer.gate.bias)) * plain(mixer.mixer, x)
@@ -86,6 +89,20 @@ def token(mixer, q, k, v):
 
 def short(x, taps):
     return np.stack([sum(taps[-1 - s] * x[t - s] for s in range(min(t + 1, len(taps)))) for t in range(len(x))])
+
+
+def plain_ttt(mixer, x):
+    """Head by head, token by token."""
+
+    def head(h):
+        own = lambda tree: jax.tree.map(lambda leaf: leaf[h] if eqx.is_array(leaf) else leaf, tree)  # noqa: E731
+        psi, task, start, rates = map(own, (mixer.psi, mixer.task, mixer.initial, mixer.rates))
+        queries = task.queries(psi(x))
+        learner = start.first(mixer.optimizer, x.dtype).learner
+        answers, _ = recurrence(learner, task, rates, mixer.optimizer, mixer.chunks, x, queries)
+        return task.outputs(answers, queries) @ mixer.merge.weight[h]
+
+    return np.asarray(sum(map(head, range(HEADS))) + mixer.merge.bias)
 
 
 def plain_hyena(mixer, x):

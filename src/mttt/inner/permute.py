@@ -5,8 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 
-def inverse_order(order: Int[Array, " n"]) -> Int[Array, " n"]:
-    """The order that brings rows back."""
+def _inverse(order: Int[Array, " n"]) -> Int[Array, " n"]:
     places = jnp.arange(order.shape[0], dtype=order.dtype)
     return jnp.zeros_like(order).at[order].set(places, unique_indices=True)
 
@@ -22,5 +21,5 @@ def permute(rows: Float[Array, "n *m"], order: Int[Array, " n"]) -> Float[Array,
 
 permute.defvjp(
     lambda rows, order: (permute(rows, order), order),
-    lambda order, cotangent: (permute(cotangent, inverse_order(order)), None),
+    lambda order, cotangent: (permute(cotangent, _inverse(order)), None),
 )

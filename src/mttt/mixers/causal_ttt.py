@@ -25,10 +25,9 @@ from mttt.inner import (
     online_loop,
 )
 from mttt.inner.learner import TokenwiseLearner, answers_of
-from mttt.inner.permute import inverse_order, permute
 from mttt.inner.task import TokenwiseTask
 from mttt.mixers.base import Mixed
-from mttt.mixers.causal import CausalMixer
+from mttt.mixers.causal import CausalMixer, float_dtype, over_real
 from mttt.mixers.heads import Merge, head_width, over_heads, spread, stack_heads
 from mttt.mixers.trial import check_learner, check_made, check_maker, check_optimizer
 from mttt.mixers.ttt import MakeLearner, MakeStart, MakeTask
@@ -122,7 +121,7 @@ class CausalTTT(CausalMixer):
         self.merge = Merge(stack_heads(lambda key: fan_out_uniform(key, (width, dim)), heads, key=merge_key))
 
     def start(self, dtype: Any = None) -> Reading:
-        dtype = jnp.zeros(0).dtype if dtype is None else jnp.dtype(dtype)
+        dtype = float_dtype(dtype)
         room, dim = self.chunks.size - 1, self.merge.weight.shape[2]
         return Reading(self._first(dtype), jnp.zeros((room, dim), dtype), jnp.zeros((), int))
 
@@ -135,14 +134,16 @@ class CausalTTT(CausalMixer):
     def mix(
         self, tokens: Float[Array, "n d"], *, mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
     ) -> Mixed:
-        first = self._first(tokens.dtype)
-        order = None
-        if mask is not None:  # real tokens first, in their order: chunks are as in the input without the others
-            order = jnp.argsort(~mask, stable=True)
-            tokens, mask = permute(tokens, order), mask[order]
-        losses = self._losses(first, tokens, mask) if trace else None
-        mixed, _ = self._read(first, tokens, mask)
-        return Mixed(mixed if order is None else permute(mixed, inverse_order(order)), losses)
+        # Real tokens first, in their order: chunks are as in the input without the others.
+        there = None if mask is None else jnp.arange(len(mask)) < jnp.sum(mask)
+        first, losses = self._first(tokens.dtype), None
+
+        def read(tokens: Float[Array, "n d"]) -> Float[Array, "n d"]:
+            nonlocal losses
+            losses = self._losses(first, tokens, there) if trace else None
+            return self._read(first, tokens, there)[0]
+
+        return Mixed(over_real(read, tokens, mask), losses)
 
     def advance(self, state: Reading, tokens: Float[Array, "m d"]) -> tuple[Float[Array, "m d"], Reading]:
         carries, waiting, held = state

@@ -5,16 +5,22 @@ from functools import partial
 from typing import ClassVar, Literal
 
 from mttt.inner import (
+    AffineLearner,
+    DotLoss,
     ExponentialKernel,
     FullBatch,
     GaussianKernel,
     Keep,
+    KeyValue,
     LinearLearner,
     MiniBatches,
     MLPLearner,
     NadarayaWatson,
     Recompute,
     Reconstruction,
+    SquaredLoss,
+    SwiGLULearner,
+    Undo,
 )
 from mttt.mixers.ttt import MakeLearner, MakeTask
 from mttt.recipes.check import not_negative, positive
@@ -56,6 +62,32 @@ class MLPLearnerRecipe:
 
 
 @dataclass(frozen=True)
+class AffineLearnerRecipe:
+    """f(x; W, b) = Wx + b."""
+
+    kind: ClassVar[str] = "affine"
+
+    def build(self) -> MakeLearner:
+        return AffineLearner
+
+
+@dataclass(frozen=True)
+class SwiGLULearnerRecipe:
+    """A gated neural network without biases."""
+
+    kind: ClassVar[str] = "swiglu"
+
+    factor: int = 2
+    """width of the hidden layer, in widths of a head"""
+
+    def __post_init__(self):
+        positive(2**10, factor=self.factor)
+
+    def build(self) -> MakeLearner:
+        return partial(SwiGLULearner, factor=self.factor)
+
+
+@dataclass(frozen=True)
 class NadarayaWatsonRecipe:
     """The Nadaraya–Watson estimator, which learns by heart. With the exponential kernel it is self-attention."""
 
@@ -74,6 +106,7 @@ class ReconstructionRecipe:
     """Reconstruct the token from its view φ."""
 
     kind: ClassVar[str] = "reconstruction"
+    implied: ClassVar[bool] = True  # by recipes that were written before there was another task
 
     decoder_norm: bool = True
     """Decoder LN: normalise the reconstruction"""
@@ -82,6 +115,26 @@ class ReconstructionRecipe:
 
     def build(self) -> MakeTask:
         return partial(Reconstruction, decoder_norm=self.decoder_norm, divisor=divisor(self.normalisation))
+
+
+@dataclass(frozen=True)
+class KeyValueRecipe:
+    """Answer the token's key with its value."""
+
+    kind: ClassVar[str] = "key-value"
+
+    loss: Literal["squared", "dot"] = "squared"
+    """half the squared error, or minus the dot product"""
+    norm: bool = True
+    """normalise the answers, in the task and in the layer's output"""
+    residual: bool = True
+    """learn value − key, and add the query to the layer's output"""
+    unit: bool = False
+    """keys and queries of norm 1"""
+
+    def build(self) -> MakeTask:
+        loss = SquaredLoss() if self.loss == "squared" else DotLoss()
+        return partial(KeyValue, loss=loss, norm=self.norm, residual=self.residual, unit=self.unit)
 
 
 @dataclass(frozen=True)
@@ -142,7 +195,18 @@ class KeepRecipe:
         return Keep()
 
 
-LearnerRecipe = MLPLearnerRecipe | LinearLearnerRecipe | NadarayaWatsonRecipe
-TaskRecipe = ReconstructionRecipe
+@dataclass(frozen=True)
+class UndoRecipe:
+    """The outer backward pass undoes the steps of a sequence: memory for one W. For chunks smaller than a head."""
+
+    kind: ClassVar[str] = "undo"
+
+    def build(self) -> Undo:
+        return Undo()
+
+
+ParametricRecipe = MLPLearnerRecipe | LinearLearnerRecipe | AffineLearnerRecipe | SwiGLULearnerRecipe
+LearnerRecipe = ParametricRecipe | NadarayaWatsonRecipe
+TaskRecipe = ReconstructionRecipe | KeyValueRecipe
 BatchingRecipe = FullBatchRecipe | MiniBatchesRecipe
 AdjointRecipe = RecomputeRecipe | KeepRecipe

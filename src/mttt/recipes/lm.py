@@ -8,9 +8,11 @@ import jax
 
 from mttt.data import Spec
 from mttt.fields import FieldError
+from mttt.mixers import Convolved, Gated, MakeMixer
 from mttt.mixers.heads import near_heads
 from mttt.models import LM, LearnedPlaces, NoPlaces, Size, draw_small
-from mttt.recipes.causal import CausalMixerRecipe, CausalSelfAttentionRecipe
+from mttt.recipes.causal import CausalMixerRecipe
+from mttt.recipes.causal_ttt import TTT_MLP, CausalTTTRecipe
 from mttt.recipes.check import positive
 
 
@@ -32,12 +34,24 @@ class LMRecipe:
     """how to draw the kernels of the blocks: Xavier's way, as ViT has it; or all small, as GPT-2 and nanoGPT do"""
     remat: bool = False
     """recompute each block in the backward pass: less memory, more time"""
-    mixer: CausalMixerRecipe = field(default_factory=CausalSelfAttentionRecipe)
+    convolution: int = 0
+    """width of a causal convolution of the tokens before every mixer; 0 is none"""
+    gate: bool = False
+    """multiply what comes out of every mixer by a gate, GELU of a map of its tokens"""
+    mixer: CausalTTTRecipe | CausalMixerRecipe = field(default_factory=lambda: TTT_MLP)
     """what mixes the tokens"""
 
     def __post_init__(self):
         positive(2**17, dim=self.dim, heads=self.heads)
         positive(2**12, depth=self.depth)
+        if not 0 <= self.convolution <= 2**10 or self.convolution == 1:
+            raise FieldError("convolution", self.convolution, "take 0 for none, or 2 to 1024 tokens")
+
+    def _mixer(self, tokens: int) -> MakeMixer:
+        """The mixer, with what is around it."""
+        made = self.mixer.build(tokens)
+        made = partial(Convolved, mixer=made, width=self.convolution) if self.convolution else made
+        return partial(Gated, mixer=made) if self.gate else made
 
     def sizes(self) -> Size:
         """Width, blocks and heads."""
@@ -56,7 +70,7 @@ class LMRecipe:
         model = LM(
             vocabulary=len(spec.classes),
             size=self.sizes(),
-            mixer=self.mixer.build(n),
+            mixer=self._mixer(n),
             places=partial(LearnedPlaces, context=n) if self.positions == "learned" else NoPlaces,
             remat=self.remat,
             dtype=dtype,

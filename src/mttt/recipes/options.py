@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from mttt.fields import choices
 from mttt.fields.kinds import kinds
+from mttt.recipes.causal_ttt import CAUSAL_NAMED
 from mttt.recipes.data import PicturesRecipe
 from mttt.recipes.text import TextRecipe
 from mttt.recipes.ttt import NAMED
@@ -32,5 +33,5 @@ def chosen(value: Any, old: Any) -> Any:
 
 
 def _options(kinds: dict[str, type]) -> dict[str, Option]:
-    named = {name: Option(*one) for name, one in NAMED.items() if type(one.recipe) in kinds.values()}
+    named = {name: Option(*one) for name, one in (NAMED | CAUSAL_NAMED).items() if type(one.recipe) in kinds.values()}
     return named | {name: Option(kind(), (kind.__doc__ or "").strip()) for name, kind in kinds.items()}

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from mttt.fields import FieldError
 from mttt.inner import Frozen, Memory, Optimizer, Trained, Zeros
@@ -20,6 +20,7 @@ from mttt.recipes.inner import (
     NadarayaWatsonRecipe,
     RecomputeRecipe,
     ReconstructionRecipe,
+    SwiGLULearnerRecipe,
     TaskRecipe,
 )
 from mttt.recipes.inner_optimizers import FixedRateRecipe, InnerOptimizerRecipe
@@ -48,10 +49,7 @@ class TTTRecipe:
 
     def check(self) -> None:
         """Refuse products without a meaning. Not when they are made: what is changed part by part may pass by one."""
-        if isinstance(self.learner, MLPLearnerRecipe) and self.start == "zeros":
-            raise _refused(
-                "start", self.start, "an MLP whose weights are all 0 learns no more than a bias; choose trained"
-            )
+        check_zeros(self.learner, self.start)
         by_heart = isinstance(self.learner, NadarayaWatsonRecipe)
         if by_heart and self.start != "memory":
             raise _refused(
@@ -83,6 +81,12 @@ class TTTRecipe:
         return self.optimizer.at_rate(rate).build(self.batching.steps)
 
 
+def check_zeros(learner: LearnerRecipe, start: str) -> None:
+    """Refuse zeros where nothing would be learned from them."""
+    if isinstance(learner, MLPLearnerRecipe | SwiGLULearnerRecipe) and start == "zeros":
+        raise _refused("start", start, "a network whose weights are all 0 learns no more than a bias; choose trained")
+
+
 _BY_HEART = "a learner without weights takes no steps; leave this as it is by default, as the mixer called kernel does"
 
 
@@ -93,7 +97,7 @@ def _refused(name: str, value: str, reason: str) -> FieldError:
 class Named(NamedTuple):
     """A product that has a name of its own."""
 
-    recipe: TTTRecipe
+    recipe: Any
     about: str
 
 

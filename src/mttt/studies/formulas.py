@@ -17,6 +17,7 @@ from mttt.recipes.inner import (
     LinearLearnerRecipe,
     MLPLearnerRecipe,
     NadarayaWatsonRecipe,
+    ReconstructionRecipe,
 )
 from mttt.recipes.mixers import (
     EluLinearAttentionRecipe,
@@ -134,6 +135,8 @@ def _(mixer: TTTRecipe, n: int, dim: int, heads: int) -> int:
     if isinstance(mixer.learner, NadarayaWatsonRecipe):
         gaussian = heads * n * n + 2 * n * dim if mixer.learner.kernel == "gaussian" else 0
         return 4 * dense(n, dim, dim) + softmax_attention(n, n, dim, heads) + gaussian
+    if not isinstance(mixer.task, ReconstructionRecipe):
+        raise ValueError(f"there is no formula for the task {mixer.task.kind}: the paper's rows are reconstructions")
     forward, backward = learner_flops(mixer.learner, n, dim, heads)
     full = isinstance(mixer.batching, FullBatchRecipe)
     seen = mixer.batching.steps if full else min(mixer.batching.steps, 1)
