@@ -110,6 +110,7 @@ MIXERS = {
 # Mixers that read from left to right, with chunks, windows and contexts that are shorter than the tests' sequences.
 KEY_VALUE = partial(mttt.KeyValue, norm=True, residual=True)
 CAUSAL = {
+    "causal-mttt": partial(mttt.CausalTTT, learner=partial(mttt.MLPLearner, factor=2), chunks=mttt.Chunks(3)),
     "ttt-mlp": partial(
         mttt.CausalTTT,
         learner=partial(mttt.MLPLearner, factor=2),
@@ -130,7 +131,7 @@ CAUSAL = {
         learner=mttt.SwiGLULearner,
         start=mttt.Frozen,
         task=partial(mttt.KeyValue, loss=mttt.DotLoss()),
-        optimizer=mttt.OptaxOptimizer(optax.sgd, learning_rate=0.3, momentum=0.9),
+        optimizer=mttt.OptaxOptimizer(optax.sgd, learning_rate=0.03, momentum=0.9),
         rates=mttt.GatedRates,
         chunks=mttt.AnswerThenLearn(3),
         adjoint=mttt.Undo(),

@@ -102,7 +102,7 @@ def plain_ttt(mixer, x):
         answers, _ = recurrence(learner, task, rates, mixer.optimizer, mixer.chunks, x, queries)
         return task.outputs(answers, queries) @ mixer.merge.weight[h]
 
-    return np.asarray(sum(map(head, range(HEADS))) + mixer.merge.bias)
+    return np.asarray(sum(map(head, range(HEADS))) + mixer.merge.bias[None, :])
 
 
 def plain_hyena(mixer, x):

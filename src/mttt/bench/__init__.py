@@ -6,6 +6,7 @@ from mttt.bench.data import data_bench as data_bench, digits_view as digits_view
 from mttt.bench.devices import CASES as CASES, MOST as MOST, devices_bench as devices_bench
 from mttt.bench.devices_figure import draw_devices as draw_devices
 from mttt.bench.figure import draw_layers as draw_layers
+from mttt.bench.generation import generation_bench as generation_bench
 from mttt.bench.gradients import gradients_bench as gradients_bench
 from mttt.bench.layers import (
     LAYERS as LAYERS,
@@ -15,4 +16,6 @@ from mttt.bench.layers import (
     layers_bench as layers_bench,
 )
 from mttt.bench.measure import Measurements as Measurements, Timing as Timing
+from mttt.bench.million import million_bench as million_bench
 from mttt.bench.models import MODELS as MODELS, models_bench as models_bench
+from mttt.bench.sequences import DUELS as DUELS, sequences_bench as sequences_bench, sequences_json as sequences_json

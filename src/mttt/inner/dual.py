@@ -5,6 +5,7 @@ from typing import final
 import equinox as eqx
 from jaxtyping import Array, Float
 
+from mttt.inner.adjoint import Adjoint
 from mttt.inner.carry import Carry
 from mttt.inner.chunks import Chunk, Shares, shares_of
 from mttt.inner.forms import Course, Form, counted, slopes_of
@@ -19,6 +20,7 @@ class Dual(Form):
     course: Course
     size: int = eqx.field(static=True)
     undoes: bool = eqx.field(default=True, static=True)
+    """whether `undo` gives the carry before a chunk, given the one after it"""
 
     def _shares(self, carry: Carry, chunk: Chunk) -> Shares:
         optimizer = self.course.optimizer
@@ -29,13 +31,18 @@ class Dual(Form):
         course, learner, shares = self.course, carry.learner, self._shares(carry, chunk)
         slopes = lambda answers: slopes_of(course.losses, answers, chunk.targets)  # noqa: E731
         steps, _ = steps_of(learner, chunk.inputs, slopes, shares.scale)
-        if course.chunking.learns_first:
-            answers = answers_after(learner, chunk.queries, steps, shares.of, shares.scale)
-        else:
-            answers = learner(chunk.queries)
         new = step_by(learner, steps, shares.after, shares.scale_after)
+        if not course.chunking.learns_first:
+            answers = learner(chunk.queries)
+        elif self.size == 1:  # the token's weights are those after the chunk, and the ones before can be overwritten
+            answers = new(chunk.queries)
+        else:
+            answers = answers_after(learner, chunk.queries, steps, shares.of, shares.scale)
         # The inputs of the first map are the chunk's own: they need not be kept.
         return Carry(new, carry.state, counted(carry, chunk)), answers, Steps(steps.inputs[1:], steps.cotangents)
+
+    def read(self, adjoint: Adjoint, carry: Carry, chunks: Chunk) -> tuple[Carry, Float[Array, "chunks b k"]]:
+        return adjoint.read(self, carry, chunks)
 
     def undo(self, carry: Carry, chunk: Chunk, kept: Steps) -> Carry:
         assert carry.t is not None

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
+from mttt.inner.adjoint import Adjoint
 from mttt.inner.carry import Carry
 from mttt.inner.chunks import Chunk, Chunking
 from mttt.inner.optimizer import Optimizer
@@ -32,16 +33,14 @@ class Form(eqx.Module):
 
     size: eqx.AbstractVar[int]
     """how many tokens are taken at a time"""
-    undoes: eqx.AbstractVar[bool]
-    """whether `undo` gives the carry before a chunk, given the one after it"""
 
     @abc.abstractmethod
     def advance(self, carry: Carry, chunk: Chunk) -> tuple[Carry, Float[Array, "b k"], Any]:
-        """The carry after the chunk, the answers to its queries, and what it takes to undo the step (or None)."""
+        """The carry after the chunk, the answers to its queries, and what an adjoint may keep of the step."""
 
-    def undo(self, carry: Carry, chunk: Chunk, kept: Any) -> Carry:
-        """The carry before the chunk."""
-        raise NotImplementedError(f"{type(self).__name__} does not undo")
+    @abc.abstractmethod
+    def read(self, adjoint: Adjoint, carry: Carry, chunks: Chunk) -> tuple[Carry, Float[Array, "chunks b k"]]:
+        """Chunk after chunk (every array has a row a chunk): the last carry, and all answers."""
 
 
 def slopes_of(losses: Losses, answers: Float[Array, "b k"], targets: PyTree[Array]) -> Float[Array, "b k"]:

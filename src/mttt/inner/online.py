@@ -98,7 +98,7 @@ def _read(
         whole = jax.tree.map(lambda a: a[: n - left].reshape(count, form.size, *a.shape[1:]), rows)
         if mask is not None and not isinstance(form, WY):
             whole = whole._replace(full=jnp.all(mask[: n - left].reshape(count, form.size), axis=1))
-        carry, found = adjoint.read(form, carry, whole)
+        carry, found = form.read(adjoint, carry, whole)
         answers.append(found.reshape(-1, found.shape[-1]))
     if left:
         rest = jax.tree.map(lambda a: a[n - left :], rows)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from mttt.inner.adjoint import Adjoint
 from mttt.inner.carry import Carry
 from mttt.inner.chunks import Chunk, Shares, shares_of
 from mttt.inner.forms import Course, Form, counted
@@ -48,6 +49,9 @@ class Recurrent(Form):
         else:
             answers = answers_of(carry.learner, chunk.queries)
         return self._after(carry, chunk, shares, moved), answers, None
+
+    def read(self, adjoint: Adjoint, carry: Carry, chunks: Chunk) -> tuple[Carry, Float[Array, "chunks b k"]]:
+        return adjoint.read(self, carry, chunks)
 
     @staticmethod
     def _after(carry: Carry, chunk: Chunk, shares: Shares, moved: Any) -> Carry:

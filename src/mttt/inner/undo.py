@@ -45,7 +45,7 @@ class Undo(Adjoint):
         return self.other.repeat(step, carry, phase)
 
     def read(self, form: Any, carry: C, chunks: Any) -> tuple[C, Array]:
-        if not form.undoes or chunks.log_decay is not None:
+        if not getattr(form, "undoes", False) or chunks.log_decay is not None:
             return self.other.read(form, carry, chunks)
         # What the form computes with besides carry and chunk (norms, rates), as arrays to differentiate by.
         forms, static_form = eqx.partition(form, eqx.is_array)

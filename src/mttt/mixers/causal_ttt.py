@@ -32,7 +32,7 @@ from mttt.mixers.heads import Merge, head_width, over_heads, spread, stack_heads
 from mttt.mixers.trial import check_learner, check_made, check_maker, check_optimizer
 from mttt.mixers.ttt import MakeLearner, MakeStart, MakeTask
 from mttt.nn import Dense
-from mttt.nn.check import check_instance, check_key
+from mttt.nn.check import check_instance, check_key, check_rows
 from mttt.nn.dense import at_least_float32, fan_in_uniform, fan_out_uniform
 
 
@@ -113,10 +113,9 @@ class CausalTTT(CausalMixer):
         )
         self.optimizer = spread(optimizer, (heads,))
         self.rates = stack_heads(
-            lambda key: check_made("rates", rates(dim, width, key=key), Rates), heads, key=rates_key
+            lambda key: _fitting(check_made("rates", rates(dim, width, key=key), Rates), chunks), heads, key=rates_key
         )
         self.chunks = chunks
-        jax.eval_shape(lambda: over_heads(lambda rates: rates.places(chunks.size), self.rates))  # do they fit?
         self.adjoint = adjoint
         self.merge = Merge(stack_heads(lambda key: fan_out_uniform(key, (width, dim)), heads, key=merge_key))
 
@@ -147,6 +146,7 @@ class CausalTTT(CausalMixer):
 
     def advance(self, state: Reading, tokens: Float[Array, "m d"]) -> tuple[Float[Array, "m d"], Reading]:
         carries, waiting, held = state
+        check_rows(tokens, waiting.shape[1])
         (m, dim), size, room = tokens.shape, self.chunks.size, waiting.shape[0]
         if size == 1:
             mixed, carries = self._read(carries, tokens, None)
@@ -194,6 +194,12 @@ class CausalTTT(CausalMixer):
             return task.report(jnp.mean(each, axis=1, where=None if mask is None else mask[None, :]))
 
         return over_heads(losses, (self.task, first, self.optimizer, self.rates))
+
+
+def _fitting(rates: Rates, chunks: Chunking) -> Rates:
+    """The rates, if they have one for every place of a chunk."""
+    jax.eval_shape(lambda: rates.places(chunks.size))
+    return rates
 
 
 def _alone(learner: Any) -> Any:

@@ -51,7 +51,21 @@ def over_heads(head: Callable[[M], R], parts: M) -> R:
     """
     own = lambda leaf: 0 if eqx.is_array(leaf) and leaf.ndim else None  # noqa: E731
     axes = jax.tree.map(lambda node: None if _is_shared(node) else own(node), parts, is_leaf=_is_shared)
+    if _is_alone(parts, axes):
+        # Without an axis of 1: on a CPU, XLA makes a slow loop of a product of a vector and a matrix that has one.
+        one = jax.tree.map(lambda axis, node: node if axis is None else node[0], axes, parts, is_leaf=_is_none)
+        return jax.tree.map(lambda leaf: leaf[None] if eqx.is_array(leaf) else leaf, head(one))
     return eqx.filter_vmap(head, in_axes=(axes,))(parts)
+
+
+def _is_none(node: object) -> bool:
+    return node is None
+
+
+def _is_alone(parts: object, axes: object) -> bool:
+    """Whether there is one head."""
+    sizes = jax.tree.map(lambda axis, node: None if axis is None else node.shape[0], axes, parts, is_leaf=_is_none)
+    return set(jax.tree.leaves(sizes)) == {1}
 
 
 def spread(parts: M, axes: tuple[int, ...]) -> M:

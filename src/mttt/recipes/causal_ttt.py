@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from mttt.inner import AnswerThenLearn, Chunks, DecayingRates, GatedRates, MeanRates, Optimizer, PlacedRates
 from mttt.mixers import CausalTTT, MakeMixer
 from mttt.mixers.causal_ttt import MakeRates
-from mttt.recipes.check import positive, within
+from mttt.recipes.check import positive
 from mttt.recipes.inner import (
     AdjointRecipe,
     AffineLearnerRecipe,
@@ -43,7 +43,7 @@ class GatedRatesRecipe:
     """the most that a token can weigh"""
 
     def __post_init__(self):
-        within(scale=self.scale)
+        positive(scale=self.scale)
 
     def build(self, size: int) -> MakeRates:
         return partial(GatedRates, scale=self.scale)
@@ -59,7 +59,7 @@ class DecayingRatesRecipe:
     """the most that a token can weigh"""
 
     def __post_init__(self):
-        within(scale=self.scale)
+        positive(scale=self.scale)
 
     def build(self, size: int) -> MakeRates:
         return partial(DecayingRates, scale=self.scale)
@@ -75,7 +75,7 @@ class PlacedRatesRecipe:
     """η₀, divided by the width of a head"""
 
     def __post_init__(self):
-        within(base=self.base)
+        positive(base=self.base)
 
     def build(self, size: int) -> MakeRates:
         return partial(PlacedRates, size=size, base=self.base)

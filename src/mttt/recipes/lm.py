@@ -45,7 +45,7 @@ class LMRecipe:
         positive(2**17, dim=self.dim, heads=self.heads)
         positive(2**12, depth=self.depth)
         if not 0 <= self.convolution <= 2**10 or self.convolution == 1:
-            raise FieldError("convolution", self.convolution, "take 0 for none, or 2 to 1024 tokens")
+            raise FieldError("convolution", self.convolution, "must be 0 for none, or 2 to 1024 tokens")
 
     def _mixer(self, tokens: int) -> MakeMixer:
         """The mixer, with what is around it."""
