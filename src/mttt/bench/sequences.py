@@ -28,7 +28,6 @@ from mttt.mixers import CausalLinearAttention, CausalTTT, Mixer
 
 WIDTH = 64  # of the tokens, and of the one head
 _norm = partial(KeyValue, norm=True, residual=True)
-_mlp = partial(CausalTTT, learner=MLPLearner, task=_norm)
 _single = partial(CausalTTT, learner=MLPLearner, task=KeyValue, chunks=Chunks(1))
 _delta = partial(
     CausalTTT, learner=LinearLearner, start=Zeros, task=partial(KeyValue, unit=True), rates=GatedRates, chunks=Chunks(1)
@@ -39,7 +38,10 @@ class Hidden(TokenwiseLearner):
     """A learner of which nothing is known but that it answers each token for itself: it learns in the plain form."""
 
     inside: Any
-    expansion: float = eqx.field(static=True, default=1.0)
+    expansion: float = eqx.field(static=True)
+
+    def __init__(self, inside: Any):
+        self.inside, self.expansion = inside, 1.0
 
     def __call__(self, inputs: Any, *, key: Any = None) -> Any:
         return self.inside(inputs, key=key)
@@ -60,7 +62,7 @@ class Duel(NamedTuple):
     """the most that ours may take, in parts of what the other takes"""
 
 
-_chunks = partial(_mlp, rates=partial(PlacedRates, size=16), chunks=Chunks(16))
+TTT_MLP = partial(CausalTTT, learner=MLPLearner, task=_norm, rates=partial(PlacedRates, size=16), chunks=Chunks(16))
 DUELS: dict[str, Duel] = {
     "undo": Duel(
         "MLP learner, b = 1, undo against the gradient of a plain scan",
@@ -72,8 +74,8 @@ DUELS: dict[str, Duel] = {
     "ttt-mlp": Duel(
         "TTT-MLP, b = 16, dual form against the plain form with rematerialised chunks",
         (16_384, 16_384),
-        _chunks,
-        partial(_chunks, learner=_hidden(MLPLearner), adjoint=Recompute(block=16)),
+        TTT_MLP,
+        partial(TTT_MLP, learner=_hidden(MLPLearner), adjoint=Recompute(block=16)),
         {"time": 0.5},
     ),
     "delta-rule": Duel(
@@ -86,8 +88,8 @@ DUELS: dict[str, Duel] = {
     "lengths": Duel(
         "TTT-MLP, b = 16, 65,536 tokens against 16,384",
         (65_536, 16_384),
-        _chunks,
-        _chunks,
+        TTT_MLP,
+        TTT_MLP,
         {"time": 4.2, "memory": 4.1},
     ),
     "ttt-linear": Duel(
