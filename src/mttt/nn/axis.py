@@ -59,3 +59,10 @@ def count_of_all(count: int | Int[Array, ""], axis: str | None) -> int | Int[Arr
     if axis is None:
         return count
     return count * jax.lax.axis_size(axis) if isinstance(count, int) else jax.lax.psum(count, axis)
+
+
+def gathered(parameters: Any) -> Any:
+    """Tell the compiler to bring parameters that are split over devices to where the rows are, not the rows to them."""
+    if data_parts() == 1:
+        return parameters
+    return jax.tree.map(lambda leaf: jax.lax.with_sharding_constraint(leaf, PartitionSpec()), parameters)
