@@ -45,7 +45,7 @@ def in_company(distributed: str, patience: float) -> Iterator[Company]:
         wanted = Distributed.parse(distributed)
         check_patience(patience)
     try:
-        count = connected(wanted, patience=patience)
+        count = connected(wanted, patience=patience, late=_late)
     except NotConnected as error:
         raise UsageError(str(error)) from error
     if count == 1:
@@ -58,6 +58,12 @@ def in_company(distributed: str, patience: float) -> Iterator[Company]:
         except Exception as error:
             _end(error, watch)
         together.tell("")  # nobody leaves before all are done
+
+
+def _late(text: str) -> None:
+    """The others did not come, and JAX is about to end this process."""
+    print(f"\nmttt: {text}", file=sys.stderr, flush=True)
+    os._exit(2)
 
 
 def _end(error: Exception, watch: Watch) -> NoReturn:
