@@ -10,11 +10,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from steps import MIXERS, Seen, fresh, prepared
+from steps import MIXERS, Seen, prepared
 
 from mttt.count.collectives import collectives
 from mttt.devices import placement_of
 
+MIXER = MIXERS["mttt-linear"]
 PARTS, EACH = 4, 8  # parts of a batch, rows of each
 PLACEMENTS = {
     "data 8": {"data": 8},
@@ -28,27 +29,31 @@ def sent(text, kind, *, looped):
     return sum(one.bytes * one.times for one in collectives(text) if one.kind == kind and looped == (one.times > 1))
 
 
+def step(where, rows=PARTS * EACH):
+    state = prepared(MIXER).state()
+    return Seen(prepared(MIXER, accumulate=PARTS), state, placement_of(**PLACEMENTS[where]), inner=False, rows=rows)
+
+
+def line(where, got):
+    reduced = {looped: sent(got.text, "all-reduce", looped=looped) for looped in (True, False)}
+    return {"placement": where, "reduced in the loop": reduced[True], "reduced after it": reduced[False]}
+
+
 def main():
-    mixer = MIXERS["mttt-mlp"]
-    state = prepared(mixer).state()
-    whole = {rows: Seen(prepared(mixer), fresh(state), inner=False, rows=rows) for rows in (32, 16)}
-    for where, asked in PLACEMENTS.items():
-        # With as many rows on each device as where they are on both axes, the tokens' own messages can be compared.
-        rows = 16 if where == "sequence 4" else PARTS * EACH
-        training = prepared(mixer, accumulate=PARTS)
-        got = Seen(training, fresh(state), placement_of(**asked), inner=False, rows=rows)
-        expected = whole[rows]
-        largest = max(float(np.max(np.abs(each))) for each in expected.gradient)
+    expected = Seen(prepared(MIXER), prepared(MIXER).state(), inner=False, rows=PARTS * EACH)
+    largest = max(float(np.max(np.abs(each))) for each in expected.gradient)
+    for where in ("data 8", "data 2, sequence 4", "sharded"):
+        got = step(where)
         errors = [float(np.max(np.abs(a - b))) / largest for a, b in zip(got.gradient, expected.gradient, strict=True)]
-        line = {
-            "placement": where,
+        numbers = {
             "loss": abs(got.loss - expected.loss) / abs(expected.loss),
             "gradient": max(errors),
             "parameters": sum(each.nbytes for each in expected.gradient),
-            "reduced in the loop": sent(got.text, "all-reduce", looped=True),
-            "reduced after it": sent(got.text, "all-reduce", looped=False),
+            "gathered": sum(one.bytes * one.times for one in collectives(got.text) if one.kind == "all-gather"),
         }
-        print(json.dumps(line), flush=True)
+        print(json.dumps(line(where, got) | numbers), flush=True)
+    # With as many rows on each device as where they are on both axes, the tokens' own messages can be compared.
+    print(json.dumps(line("sequence 4", step("sequence 4", PARTS * EACH // 2))), flush=True)
 
 
 if __name__ == "__main__":

@@ -39,11 +39,10 @@ def test_accumulated_gradients_are_sent_once():
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     rows = {row["placement"]: row for row in map(json.loads, done.stdout.splitlines())}
+    assert rows["data 2, sequence 4"]["reduced in the loop"] == rows.pop("sequence 4")["reduced in the loop"]
     for row in rows.values():
         assert row["loss"] < 1e-5 and row["gradient"] < 1e-5, row
+        assert row["parameters"] <= row["reduced after it"] < 1.05 * row["parameters"], row
+        assert row["gathered"] < (1.05 * row["parameters"] if row["placement"] == "sharded" else 1), row
     for name in ("data 8", "sharded"):
         assert rows[name]["reduced in the loop"] == 0, rows[name]
-    assert rows["data 2, sequence 4"]["reduced in the loop"] == rows["sequence 4"]["reduced in the loop"]
-    for name in ("data 8", "data 2, sequence 4", "sharded"):
-        row = rows[name]
-        assert row["parameters"] <= row["reduced after it"] < 1.05 * row["parameters"], row

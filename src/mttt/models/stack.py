@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from mttt.mixers import Mixer
 from mttt.mixers.trial import check_maker
 from mttt.models.block import Block
-from mttt.nn.axis import gathered, split_tokens
+from mttt.nn.axis import split_tokens
 from mttt.nn.check import check_key, check_tokens, check_whole
 
 
@@ -68,7 +68,7 @@ class Stack(eqx.Module):
 
         def run_block(tokens, xs):
             arrays, key = xs
-            mixed = eqx.combine(gathered(arrays), rest)(tokens, mask=mask, key=key, trace=trace)
+            mixed = eqx.combine(arrays, rest)(tokens, mask=mask, key=key, trace=trace)
             return split_tokens(mixed.tokens), mixed.losses
 
         body = jax.checkpoint(run_block) if self.remat else run_block

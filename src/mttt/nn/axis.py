@@ -61,7 +61,7 @@ def count_of_all(count: int | Int[Array, ""], axis: str | None) -> int | Int[Arr
     return count * jax.lax.axis_size(axis) if isinstance(count, int) else jax.lax.psum(count, axis)
 
 
-def gathered(parameters: Any) -> Any:
+def gathered(parameters: T) -> T:
     """Tell the compiler to bring parameters that are split over devices to where the rows are, not the rows to them."""
     if data_parts() == 1:
         return parameters

@@ -1,6 +1,5 @@
 """The exact gradient of ℒ_T, through the inner loops."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ import optax
 from jaxtyping import PRNGKeyArray, PyTree
 
 from mttt.nn import trainable
-from mttt.nn.axis import data_parts, split_groups
+from mttt.nn.axis import data_parts, gathered, split_groups
 from mttt.outer.objective import Objective
 from mttt.outer.rule import Rule, Stepped, update
 
@@ -33,6 +32,7 @@ class ExactGradient(Rule):
     def step(self, objective: Objective, model: Any, state: PyTree, batch: Any, key: PRNGKeyArray) -> Stepped:
         """One gradient, one update."""
         params, rest = eqx.partition(model, trainable(model))
+        whole = gathered(params)
         rows = objective.prepare(batch, key=key)
         count = jnp.maximum(objective.count(rows), 1)  # a batch may be all fillers
 
@@ -41,7 +41,7 @@ class ExactGradient(Rule):
                 score = objective(eqx.combine(params, rest), rows, key=key)
                 return score.loss / count, score
 
-            (_, score), grads = jax.value_and_grad(loss, has_aux=True)(params)
+            (_, score), grads = jax.value_and_grad(loss, has_aux=True)(whole)
             return grads, score
 
         grads, score = gradient(rows) if self.accumulate == 1 else self._accumulated(gradient, rows)
@@ -55,7 +55,9 @@ class ExactGradient(Rule):
         groups are summed once, after the last part: the devices send one gradient, not one for each part.
         """
         parts = jax.tree.map(self._split, rows)
-        groups = math.gcd(data_parts(), jax.tree.leaves(parts)[0].shape[1])
+        groups = data_parts()
+        if jax.tree.leaves(parts)[0].shape[1] % groups:
+            groups = 1  # rows that do not divide are not split alike
         parts = jax.tree.map(lambda a: a.reshape(a.shape[0], groups, -1, *a.shape[2:]), parts)
         shapes = jax.eval_shape(gradient, jax.tree.map(lambda a: a[0, 0], parts))
         nothing = jax.tree.map(lambda a: jnp.zeros((groups, *a.shape), a.dtype), shapes)
