@@ -73,6 +73,8 @@ def _end(error: Exception, watch: Watch) -> NoReturn:
         text = "another process of this training is gone: the connection to it was closed"
         print(f"mttt: {text}. The same command continues from the newest checkpoint.", file=sys.stderr, flush=True)
         os._exit(1)
+    if isinstance(error, OtherFailed) and watch.first:
+        watch.wait(patiently=True)  # the one that failed needs this one to tell all others
     code = 2 if isinstance(error, UsageError | RunError) else 1
     print(printable(f"mttt: {error}"), file=sys.stderr, flush=True)
     if not isinstance(error, OtherFailed):

@@ -131,6 +131,11 @@ class Watch:
         self._abort = before_abort(self._aborted)
         self._thread = threading.Thread(target=self._look, daemon=True)
 
+    @property
+    def first(self) -> bool:
+        """Is this the process that all others need, to hear of each other?"""
+        return self._together.first
+
     def __enter__(self) -> "Watch":
         self._heard = time.monotonic()
         self._abort.__enter__()
@@ -161,9 +166,9 @@ class Watch:
         if self._together.first:
             time.sleep(3 * _EVERY)
 
-    def wait(self) -> None:
+    def wait(self, *, patiently: bool = False) -> None:
         """For the watch to find out who has said why it failed, and to end this process."""
-        self._thread.join(3 * _EVERY)
+        self._thread.join(self._patience if patiently else 3 * _EVERY)
 
     def _look(self) -> None:
         others = [number for number in range(self._together.count) if number != self._together.number]
