@@ -56,7 +56,7 @@ def connected(wanted: Distributed, *, patience: float, late: Callable[[str], Non
     JAX's own time limit for a silent process comes after ours (`Watch`). `late` is called where JAX would end this
     process because the others did not come in time.
     """
-    if wanted.kind == "off" or (wanted.kind == "auto" and not _in_a_cluster()):
+    if wanted.kind == "off" or (wanted.kind == "auto" and not in_a_cluster()):
         return 1
     seconds = int(_CONNECT * patience)
     limits: dict[str, Any] = {
@@ -96,7 +96,7 @@ def answers(address: str) -> bool:
     return True
 
 
-def _comes(address: str, seconds: float) -> bool:
+def _comes(address: str, seconds: int) -> bool:
     """Wait for process 0. JAX would wait too, but ends with a stack trace."""
     limit = time.monotonic() + seconds
     while not answers(address):
@@ -119,7 +119,7 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _in_a_cluster() -> bool:
+def in_a_cluster() -> bool:
     """Whether a launcher that JAX knows has started this process as one of several."""
     slurm = int(os.environ.get("SLURM_NTASKS", "1") or 1) > 1 and "SLURM_PROCID" in os.environ
     open_mpi = int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1") or 1) > 1
