@@ -1,7 +1,7 @@
 """Training steps on eight emulated devices and on one, compared in a process of their own; the result as JSON lines.
 
 python steps.py [NAME…]: mixers of `MIXERS`, on all of `PLACEMENTS`; with --quick on one that splits everything, but for
-MTTT-MLP. All of it takes minutes, so the test is quick.
+MTTT-MLP. All of it takes minutes, so the test is quick. accumulated.py has steps whose gradient is accumulated.
 """
 
 import json
@@ -81,28 +81,28 @@ MIXERS = {
 }
 
 
-def prepared(mixer):
+def prepared(mixer, accumulate=1):
     spec = Spec(jax.ShapeDtypeStruct((SIDE, SIDE, 1), np.uint8), tuple("abcd"))
     recipe = Recipe(batch_size=ROWS)
     make = partial(mttt.ViT, (SIDE, SIDE, 1), 4, size=Size(DIM, 2, 2), patch=1, mixer=mixer, head=mttt.LinearHead)
     # Plain gradient descent with rate 1: what a step changes is the gradient.
-    rule = ExactGradient(optax.sgd(1.0))
+    rule = ExactGradient(optax.sgd(1.0), accumulate)
     return replace(prepare_for(recipe, spec, 100), model=lambda key: make(key=key), rule=rule)
 
 
-def batch():
+def batch(rows=ROWS):
     rng = np.random.default_rng(0)
-    images = rng.integers(0, 256, (ROWS, SIDE, SIDE, 1), np.uint8)
-    return Batch(images, rng.integers(0, 4, ROWS, np.int32), np.ones(ROWS, np.float32))
+    images = rng.integers(0, 256, (rows, SIDE, SIDE, 1), np.uint8)
+    return Batch(images, rng.integers(0, 4, rows, np.int32), np.ones(rows, np.float32))
 
 
 class Seen:
     """What a training step and an evaluation leave behind, as NumPy."""
 
-    def __init__(self, training, state, placement=None, *, inner):
+    def __init__(self, training, state, placement=None, *, inner, rows=ROWS):
         if placement is not None:
             training = replace(training, placement=placement)
-        before, rows = state, batch()
+        before, rows = state, batch(rows)
         with nullcontext() if placement is None else placement():
             if placement is not None:
                 before, rows = placement.put(state), placement.put_rows(rows)
@@ -120,6 +120,11 @@ class Seen:
         return [np.array(leaf) for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))]
 
 
+def fresh(state):
+    """Arrays of their own: a step reuses the memory of the state that it is given."""
+    return jax.tree.map(lambda leaf: leaf.copy() if eqx.is_array(leaf) else leaf, state)
+
+
 def apart(one, other):
     return float(np.max(np.abs(one - other)) / (np.max(np.abs(other)) + 1e-30))
 
@@ -127,9 +132,7 @@ def apart(one, other):
 def compare(name, quick):
     mixer, inner = MIXERS[name], name.startswith("mttt")
     state = prepared(mixer).state()
-    # Arrays of their own: a step reuses the memory of the state that it is given.
-    fresh = lambda: jax.tree.map(lambda leaf: leaf.copy() if eqx.is_array(leaf) else leaf, state)  # noqa: E731
-    plain = Seen(prepared(mixer), fresh(), inner=inner)
+    plain = Seen(prepared(mixer), fresh(state), inner=inner)
     largest = max(float(np.max(np.abs(each))) for each in plain.gradient)
     for where, asked in PLACEMENTS.items():
         if quick and name != "mttt-mlp" and where != "data 2, sequence 4":
@@ -138,7 +141,7 @@ def compare(name, quick):
         if name == "mttt-mlp-sgd4" and parts > 1:
             other = prepared(partial(mixer, batching=InParts(4, parts)))
             expected = Seen(other, other.state(), inner=inner)
-        got = Seen(prepared(mixer), fresh(), placement_of(**asked), inner=inner)
+        got = Seen(prepared(mixer), fresh(state), placement_of(**asked), inner=inner)
         errors = [float(np.max(np.abs(a - b))) / largest for a, b in zip(got.gradient, expected.gradient, strict=True)]
         gathered = [one.bytes for one in collectives(got.text) if one.kind in ("all-gather", "all-to-all")]
         yield {

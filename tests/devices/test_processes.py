@@ -4,11 +4,15 @@ import json
 import random
 import signal
 import socket
+import subprocess
+import sys
 import time
 
 import pytest
 
 from cli.harness import TIMEOUT, TINY, metrics, mttt, start
+from mttt.devices import Distributed, NotConnected, connected
+from mttt.devices.processes import in_a_cluster
 from mttt.runs import Run
 
 WORDS = ["train", "digits", *TINY, "--epochs", "2", "--checkpoint-every", "0.2", "--evaluate-every", "0.5"]
@@ -80,7 +84,9 @@ def test_two_processes_train_as_one_and_stop_together(reference, tmp_path, monke
     begin = time.monotonic()
     codes, printed = end(processes)
     assert time.monotonic() - begin < PATIENCE + 30
-    assert codes[victim] == -signal.SIGKILL and codes[1 - victim] not in (0, None), printed
+    assert codes[victim] == -signal.SIGKILL and codes[1 - victim] == 1, printed
+    last = printed[1 - victim][1].strip().splitlines()[-1]
+    assert last.startswith("mttt: ") and last.endswith("continues from the newest checkpoint."), printed
     monkeypatch.setenv("JAX_NUM_CPU_DEVICES", "2")
     codes, printed = end(pair([*words, "--devices.sequence", "2"], tmp_path))
     assert codes == [0, 0], printed
@@ -98,3 +104,30 @@ def test_processes_that_differ_are_refused(tmp_path):
     assert codes == [2, 2], printed
     assert all("has another recipe than process 0" in err for _, err in printed)
     assert not (tmp_path / "run").exists()
+
+
+def test_nobody_at_the_address():
+    """The first process waits for the others inside JAX, which would abort it; the others look for the first."""
+    wanted = Distributed("by hand", f"127.0.0.1:{port()}", 2, 1)
+    with pytest.raises(NotConnected, match=r"did not connect at 127\.0\.0\.1:\d+ in time; start all within"):
+        connected(wanted, patience=0.1, late=print)
+    first = (
+        "import os; from mttt.devices import Distributed, connected\n"
+        "def late(text):\n    print(text, flush=True)\n    os._exit(2)\n"
+        f"connected(Distributed('by hand', '{wanted.coordinator}', 2, 0), patience=0.2, late=late)"
+    )
+    done = subprocess.run([sys.executable, "-c", first], capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode == 2, done.stderr
+    assert "did not connect" in done.stdout and done.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("launcher", "count", "number"),
+    [("OMPI_COMM_WORLD", "SIZE", "RANK"), ("SLURM", "NTASKS", "PROCID")],
+)
+def test_launchers_are_found(launcher, count, number, monkeypatch):
+    """By what they set; one process is no company."""
+    for value, found in (("2", True), ("1", False)):
+        monkeypatch.setenv(f"{launcher}_{count}", value)
+        monkeypatch.setenv(f"{launcher}_{number}", "0")
+        assert in_a_cluster() == found

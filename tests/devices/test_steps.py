@@ -31,3 +31,18 @@ def test_a_step_on_eight_devices_is_the_step_on_one(mixers):
         assert row["reduced"], row  # the devices do work together
         if row["mixer"] in SPLIT and "sharded" not in row["placement"]:
             assert row["gathered"] < PART, row
+
+
+def test_accumulated_gradients_are_sent_once():
+    """Not once for each part. What the parts of the tokens tell each other stays in the loop."""
+    script = Path(__file__).with_name("accumulated.py")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    rows = {row["placement"]: row for row in map(json.loads, done.stdout.splitlines())}
+    assert rows["data 2, sequence 4"]["reduced in the loop"] == rows.pop("sequence 4")["reduced in the loop"]
+    for row in rows.values():
+        assert row["loss"] < 1e-5 and row["gradient"] < 1e-5, row
+        assert row["parameters"] <= row["reduced after it"] < 1.05 * row["parameters"], row
+        assert row["gathered"] < (1.05 * row["parameters"] if row["placement"] == "sharded" else 1), row
+    for name in ("data 8", "sharded"):
+        assert rows[name]["reduced in the loop"] == 0, rows[name]

@@ -1,13 +1,12 @@
 """How fast batches come: a pipeline that is slower than the training step would be the bottleneck."""
 
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from mttt.bench.measure import machine
-from mttt.data import Batches, training_batches
+from mttt.bench.shares import Shares
 from mttt.data.pictures import PictureView, find_data, load_digits
 from mttt.data.pictures.augment import InceptionCrop, RandAugment, RandomFlip
 
@@ -29,34 +28,27 @@ def data_bench(
     view: PictureView,
     *,
     workers: tuple[int, ...] = (1, 2),
+    processes: int = 1,
     repeats: int = 7,
     batch_size: int = 32,
     say: Callable[[str], None] = lambda words: None,
 ) -> dict[str, Any]:
-    """Images a second through the training pipeline, for each number of worker processes; 0 is threads."""
+    """Images a second through the training pipeline, for each number of workers of each process; 0 is threads.
+
+    More `processes` than one make equal parts of every batch; they are compared with one that makes all of it.
+    """
     say("starting workers")
-    rates: dict[int, list[float]] = {count: [] for count in workers}
+    kinds = [(count, n) for count in dict.fromkeys((1, processes)) for n in workers]
+    rates: dict[tuple[int, int], list[float]] = {kind: [] for kind in kinds}
     with ExitStack() as stack:
-        streams = {n: stack.enter_context(training_batches(view, batch_size, seed=0, workers=n)) for n in workers}
-        _measure(streams, rates, repeats, batch_size, say)
-    rows = [{"workers": count, "images_per_second": max(each), "rounds": each} for count, each in rates.items()]
+        make = lambda count, n: stack.enter_context(Shares(view, batch_size, processes=count, workers=n))  # noqa: E731
+        streams = {kind: make(*kind) for kind in kinds}
+        for done in range(repeats):
+            for (count, n), stream in streams.items():
+                say(f"round {done + 1} of {repeats}, processes: {count}, workers: {n}")
+                rates[count, n].append(stream.rate(SECONDS))
+    rows = [
+        {"processes": count, "workers": n, "images_per_second": max(each), "rounds": each}
+        for (count, n), each in rates.items()
+    ]
     return {"rows": rows, "images": len(view), "shape": view.shape, "repeats": repeats, **machine()}
-
-
-def _measure(
-    streams: dict[int, Batches],
-    rates: dict[int, list[float]],
-    repeats: int,
-    batch_size: int,
-    say: Callable[[str], None],
-) -> None:
-    for done in range(repeats):
-        for count, batches in streams.items():
-            say(f"round {done + 1} of {repeats}, {count} workers")
-            for _ in range(8 * max(count, 1)):  # what waited in buffers since the last round
-                next(batches)
-            start, images = time.perf_counter(), 0
-            while (elapsed := time.perf_counter() - start) < SECONDS:
-                next(batches)
-                images += batch_size
-            rates[count].append(images / elapsed)

@@ -130,6 +130,8 @@ class Data:
     """pictures to measure with, in any form that mttt data inspect knows; the package's digits unless told"""
     workers: tuple[int, ...] = ()
     """numbers of worker processes to compare; 0 is threads"""
+    processes: int = 1
+    """as in a training by several: each makes its part of every batch, and they are compared with one process"""
     repeats: int = 5
     """rounds"""
     json: Path | None = None
@@ -137,6 +139,9 @@ class Data:
 
     def check(self) -> None:
         positive(repeats=self.repeats)
+        positive(BATCH, processes=self.processes)
+        if BATCH % self.processes:
+            raise FieldError("processes", self.processes, f"it does not divide a batch of {BATCH}; take 1, 2, 4, 8, …")
         for count in self.workers:
             check_workers(count)
 
@@ -147,7 +152,9 @@ class Data:
             raise UsageError(f"{self.path} has {len(view)} images; the benchmark makes batches of {BATCH}")
         counts = tuple(dict.fromkeys(self.workers)) or ((0,) if self.path is None else (1, 2))
         with _saying(console) as say:
-            numbers = bench.data_bench(view, workers=counts, repeats=self.repeats, batch_size=BATCH, say=say)
+            numbers = bench.data_bench(
+                view, workers=counts, processes=self.processes, repeats=self.repeats, batch_size=BATCH, say=say
+            )
         show_data(numbers, BATCH, console, augmented=self.path is not None)
         return numbers
 

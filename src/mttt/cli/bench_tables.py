@@ -170,13 +170,14 @@ def show_data(numbers: dict[str, Any], batch: int, console: Console, *, augmente
         title += "; Inception crop, flip, RandAugment(2, 10)"
     console.print(title, style="bold", highlight=False)
     table = Table(box=None, padding=(0, 1))
-    for name in ("workers", "images/s", "median", "ratio"):
+    for name in ("processes", "workers of each", "images/s", "median", "ratio"):
         table.add_column(name, justify="right")
     first = numbers["rows"][0]["images_per_second"]
     for row in numbers["rows"]:
         rate = row["images_per_second"]
         name = str(row["workers"]) if row["workers"] else "0 (threads)"
-        table.add_row(name, _number(rate), _number(statistics.median(row["rounds"])), f"{_ratio(rate / first)}×")
+        count = str(row["processes"])
+        table.add_row(count, name, _number(rate), _number(statistics.median(row["rounds"])), f"{_ratio(rate / first)}×")
     console.print(table)
 
 

@@ -45,7 +45,7 @@ def in_company(distributed: str, patience: float) -> Iterator[Company]:
         wanted = Distributed.parse(distributed)
         check_patience(patience)
     try:
-        count = connected(wanted, patience=patience)
+        count = connected(wanted, patience=patience, late=_late)
     except NotConnected as error:
         raise UsageError(str(error)) from error
     if count == 1:
@@ -60,6 +60,12 @@ def in_company(distributed: str, patience: float) -> Iterator[Company]:
         together.tell("")  # nobody leaves before all are done
 
 
+def _late(text: str) -> None:
+    """The others did not come, and JAX is about to end this process."""
+    print(f"\nmttt: {text}", file=sys.stderr, flush=True)
+    os._exit(2)
+
+
 def _end(error: Exception, watch: Watch) -> NoReturn:
     """Say why, here and to the others, and end without waiting for them: they may be inside a collective."""
     if _is_of_collectives(error):
@@ -67,6 +73,8 @@ def _end(error: Exception, watch: Watch) -> NoReturn:
         text = "another process of this training is gone: the connection to it was closed"
         print(f"mttt: {text}. The same command continues from the newest checkpoint.", file=sys.stderr, flush=True)
         os._exit(1)
+    if isinstance(error, OtherFailed) and watch.first:
+        watch.wait(patiently=True)  # the one that failed needs this one to tell all others
     code = 2 if isinstance(error, UsageError | RunError) else 1
     print(printable(f"mttt: {error}"), file=sys.stderr, flush=True)
     if not isinstance(error, OtherFailed):

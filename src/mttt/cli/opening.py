@@ -82,16 +82,20 @@ def open_or_create(
     return Opened(run, prepared, False)
 
 
-def opened_by_first(company: Company, make: Callable[[], Opened], path: Path, data: DataSet) -> Opened:
+def opened_by_first(
+    company: Company, make: Callable[[], Opened], path: Path, data: DataSet, console: Console
+) -> Opened:
     """The first process opens or makes the run, and makes it longer; the others find it there."""
     if company.count == 1:
         return make()
     opened: list[Opened] = []
 
     def first() -> str:
-        opened.append(make())
-        if opened[0].longer:
-            raise UsageError("a run is made longer by one process: give --epochs to a command with --distributed off")
+        made = make()
+        if made.longer:
+            with made.run.locked():
+                made = make_longer(made, console)
+        opened.append(made)
         return ""
 
     try:

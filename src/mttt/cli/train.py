@@ -165,7 +165,7 @@ def _train(preset: str | None, arguments: Arguments, path: Path, company: Compan
     check_alike(company, {"recipe": encode(arguments.recipe), "version": versions(), "data set": describe(data)})
     start, anew = arguments.start, arguments.start is None and preset is not None
     open_here = partial(open_or_create, path, arguments.recipe, data, console, source=start, anew=anew)
-    opened = opened_by_first(company, open_here, path, data)
+    opened = opened_by_first(company, open_here, path, data, console)
     if opened.finished:
         return _tell_finished(opened.run, console) if company.first else 0
     begin = time.monotonic()

@@ -11,9 +11,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from mttt.fields import FieldError
-from mttt.nn.axis import SEQUENCE
-
-DATA = "data"
+from mttt.nn.axis import DATA, SEQUENCE
 
 
 def _divisors(number: int, most: int) -> list[int]:

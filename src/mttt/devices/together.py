@@ -12,6 +12,9 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from mttt.devices.abort import before_abort
+from mttt.devices.processes import answers
+
 _TEXT = 2000  # bytes that a process can say at once
 _EVERY = 1.0  # seconds between two looks at the others
 
@@ -104,11 +107,15 @@ class Together:
         return [bytes(row).rstrip(b"\0").decode(errors="ignore") for row in np.asarray(every).reshape(self.count, -1)]
 
 
-def _client() -> Any:
-    """Small texts that all processes share: part of `jax.distributed`, though without a public name."""
+def _state() -> Any:
+    """Of `jax.distributed`: its client holds small texts that all processes share, though without a public name."""
     from jax._src import distributed
 
-    return distributed.global_state.client
+    return distributed.global_state
+
+
+def _client() -> Any:
+    return _state().client
 
 
 class Watch:
@@ -121,10 +128,17 @@ class Watch:
     def __init__(self, together: Together, patience: float, *, end: Callable[[str, int], None] | None = None):
         self._together, self._patience, self._end = together, patience, end or _end
         self._stop, self._heard = threading.Event(), time.monotonic()
+        self._abort = before_abort(self._aborted)
         self._thread = threading.Thread(target=self._look, daemon=True)
+
+    @property
+    def first(self) -> bool:
+        """Is this the process that all others need, to hear of each other?"""
+        return self._together.first
 
     def __enter__(self) -> "Watch":
         self._heard = time.monotonic()
+        self._abort.__enter__()
         self._thread.start()
         threading.Thread(target=self._listen, daemon=True).start()
         return self
@@ -139,6 +153,12 @@ class Watch:
     def __exit__(self, kind: Any, error: BaseException | None, _: object) -> None:
         self._stop.set()
         self._thread.join()
+        self._abort.__exit__(None, None, None)
+
+    def _aborted(self) -> None:
+        """JAX ends this process. Where process 0 does not answer, that is why; otherwise JAX's message has to do."""
+        if not self._together.first and not answers(_state().coordinator_address):
+            self._end("process 0 is gone: the connection to it was closed", 1)
 
     def failed(self, text: str, code: int) -> None:
         """Tell the others why this process ends. Number 0 holds what is told, so it waits for the readers."""
@@ -146,9 +166,9 @@ class Watch:
         if self._together.first:
             time.sleep(3 * _EVERY)
 
-    def wait(self) -> None:
+    def wait(self, *, patiently: bool = False) -> None:
         """For the watch to find out who has said why it failed, and to end this process."""
-        self._thread.join(3 * _EVERY)
+        self._thread.join(self._patience if patiently else 3 * _EVERY)
 
     def _look(self) -> None:
         others = [number for number in range(self._together.count) if number != self._together.number]

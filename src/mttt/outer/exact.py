@@ -1,5 +1,6 @@
 """The exact gradient of ℒ_T, through the inner loops."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -9,6 +10,7 @@ import optax
 from jaxtyping import PRNGKeyArray, PyTree
 
 from mttt.nn import trainable
+from mttt.nn.axis import data_parts, gathered, split_groups
 from mttt.outer.objective import Objective
 from mttt.outer.rule import Rule, Stepped, update
 
@@ -30,6 +32,7 @@ class ExactGradient(Rule):
     def step(self, objective: Objective, model: Any, state: PyTree, batch: Any, key: PRNGKeyArray) -> Stepped:
         """One gradient, one update."""
         params, rest = eqx.partition(model, trainable(model))
+        whole = gathered(params)
         rows = objective.prepare(batch, key=key)
         count = jnp.maximum(objective.count(rows), 1)  # a batch may be all fillers
 
@@ -38,19 +41,33 @@ class ExactGradient(Rule):
                 score = objective(eqx.combine(params, rest), rows, key=key)
                 return score.loss / count, score
 
-            (_, score), grads = jax.value_and_grad(loss, has_aux=True)(params)
+            (_, score), grads = jax.value_and_grad(loss, has_aux=True)(whole)
             return grads, score
 
-        if self.accumulate == 1:
-            grads, score = gradient(rows)
-        else:
-            parts = jax.tree.map(self._split, rows)
-            shapes = jax.eval_shape(gradient, jax.tree.map(lambda a: a[0], parts))
-            nothing = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
-            add = lambda total, part: (jax.tree.map(jnp.add, total, gradient(part)), None)  # noqa: E731
-            (grads, score), _ = jax.lax.scan(add, nothing, parts)
+        grads, score = gradient(rows) if self.accumulate == 1 else self._accumulated(gradient, rows)
         params, state, finite = update(self.optimizer, grads, params, state)
         return Stepped(eqx.combine(params, rest), state, score, finite & jnp.isfinite(score.loss))
+
+    def _accumulated(self, gradient: Callable[[Any], Any], rows: Any) -> Any:
+        """The sum over all parts of the rows.
+
+        Rows that are split over devices form a group on each of them. Every group adds up its own gradient, and the
+        groups are summed once, after the last part: the devices send one gradient, not one for each part.
+        """
+        parts = jax.tree.map(self._split, rows)
+        groups = data_parts()
+        if jax.tree.leaves(parts)[0].shape[1] % groups:
+            groups = 1  # rows that do not divide are not split alike
+        parts = jax.tree.map(lambda a: a.reshape(a.shape[0], groups, -1, *a.shape[2:]), parts)
+        shapes = jax.eval_shape(gradient, jax.tree.map(lambda a: a[0, 0], parts))
+        nothing = jax.tree.map(lambda a: jnp.zeros((groups, *a.shape), a.dtype), shapes)
+        own = (lambda tree: tree) if groups == 1 else split_groups
+
+        def add(total: Any, part: Any) -> tuple[Any, None]:
+            return own(jax.tree.map(jnp.add, total, own(jax.vmap(gradient)(own(part))))), None
+
+        total, _ = jax.lax.scan(add, own(nothing), parts)
+        return jax.tree.map(lambda a: a.sum(axis=0), total)
 
     def _split(self, leaf: Any) -> Any:
         size = leaf.shape[0]

@@ -1,0 +1,70 @@
+"""Training in bfloat16: every mixer takes a whole step, and its parameters stay float32."""
+
+from dataclasses import replace
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import mttt
+from mttt.data import Batch, Spec
+from mttt.models import Size
+from mttt.outer import ExactGradient
+from mttt.recipes import Recipe
+from mttt.training import prepare_for
+
+SIDE, ROWS = 4, 4
+MIXERS = {
+    "self-attention": mttt.SelfAttention,
+    "linear-attention": mttt.LinearAttention,
+    "elu-linear-attention": mttt.EluLinearAttention,
+    "linformer": partial(mttt.Linformer, tokens=SIDE**2, rank=4),
+    "longformer": partial(mttt.Longformer, window=4),
+    "soft": partial(mttt.SOFT, landmarks=4, iterations=6),
+    "hyena": partial(mttt.Hyena, width=8, bands=2),
+    "mttt-linear": partial(
+        mttt.TTT, learner=mttt.LinearLearner, start=mttt.Zeros, task=partial(mttt.Reconstruction, decoder_norm=False)
+    ),
+    "mttt-mlp": partial(mttt.TTT, learner=mttt.MLPLearner),
+    "mttt-mlp-sgd4": partial(mttt.TTT, learner=mttt.MLPLearner, batching=mttt.MiniBatches(4)),
+    "nadaraya-watson": partial(mttt.TTT, learner=mttt.NadarayaWatson, start=mttt.Memory),
+}
+# bfloat16 has 8 bits: one rounding is off by up to 2⁻⁹, and a step has a few dozen of them in a row.
+LOSS, GRADIENT = 0.02, 0.1
+
+
+def stepped(mixer, dtype):
+    """Loss and gradient, of a step of plain descent with rate 1, and the parameters after it."""
+    spec = Spec(jax.ShapeDtypeStruct((SIDE, SIDE, 1), np.uint8), tuple("abcd"))
+    make = partial(mttt.ViT, (SIDE, SIDE, 1), 4, size=Size(16, 1, 2), patch=1, mixer=mixer, head=mttt.LinearHead)
+    prepared = prepare_for(Recipe(batch_size=ROWS, dtype=dtype), spec, 100)
+    prepared = replace(prepared, model=lambda key: make(key=key), rule=ExactGradient(optax.sgd(1.0)))
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (ROWS, SIDE, SIDE, 1), np.uint8)
+    rows = Batch(images, rng.integers(0, 4, ROWS, np.int32), np.ones(ROWS, np.float32))
+    before = [np.array(leaf) for leaf in _arrays(prepared.state())]
+    with jax.numpy_dtype_promotion("standard"):  # JAX's own attention promotes implicitly
+        after, _ = prepared.program()(prepared.state(), rows)
+    arrays = _arrays(after)
+    return float(after.totals.loss), [a - np.asarray(b) for a, b in zip(before, arrays, strict=True)], arrays
+
+
+def _arrays(state):
+    return jax.tree.leaves(eqx.filter(state.model, eqx.is_inexact_array))
+
+
+@pytest.mark.parametrize("name", MIXERS)
+def test_a_step_in_bfloat16_is_near_the_step_in_float32(name):
+    loss, gradient, _ = stepped(MIXERS[name], "float32")
+    half_loss, half_gradient, after = stepped(MIXERS[name], "bfloat16")
+    assert all(array.dtype == jnp.float32 for array in after)
+    assert np.isfinite(half_loss) and all(np.isfinite(array).all() for array in half_gradient)
+    assert half_loss == pytest.approx(loss, rel=LOSS)
+    assert half_loss != loss  # it was computed in bfloat16
+    size = lambda arrays: np.sqrt(sum(float(np.sum(array**2)) for array in arrays))  # noqa: E731
+    apart = [one - other for one, other in zip(half_gradient, gradient, strict=True)]
+    assert size(apart) < GRADIENT * size(gradient), size(apart) / size(gradient)
