@@ -102,14 +102,14 @@ def test_every_form_is_the_recurrence(learner, task, rates, optimizer, chunks, f
 
 @pytest.mark.parametrize("product", [PRODUCTS[1], PRODUCTS[5], PRODUCTS[6]], ids=["wy", "dual", "undo"])
 def test_float32_is_close_to_float64(product):
-    """1e-5 of the answers and of every gradient, over a hundred tokens.
+    """1e-5 of the answers and of every gradient, over fifty tokens.
 
     With a rate at which learning is stable: otherwise no two roundings stay together.
     """
     learner, task, rates, _, chunks = product
     with jax.enable_x64(True):
         optimizer = mttt.GradientDescent(0.05)
-        arguments = (*parts_of(learner, task, rates), tokens(100, DIM), tokens(100, WIDTH, seed=2))
+        arguments = (*parts_of(learner, task, rates), tokens(50, DIM), tokens(50, WIDTH, seed=2))
         expected = summary(online(optimizer, chunks, mttt.Keep()))(arguments)
         short = jax.tree.map(lambda a: a.astype(jnp.float32) if eqx.is_inexact_array(a) else a, arguments)
         for adjoint in (mttt.Recompute(), mttt.Undo()):

@@ -95,7 +95,8 @@ def plain_ttt(mixer, x):
     """Head by head, token by token."""
 
     def head(h):
-        own = lambda tree: jax.tree.map(lambda leaf: leaf[h] if eqx.is_array(leaf) else leaf, tree)  # noqa: E731
+        is_shared = lambda node: isinstance(node, mttt.Shared)  # noqa: E731
+        own = lambda tree: jax.tree.map(lambda leaf: leaf if is_shared(leaf) else leaf[h], tree, is_leaf=is_shared)  # noqa: E731
         psi, task, start, rates = map(own, (mixer.psi, mixer.task, mixer.initial, mixer.rates))
         queries = task.queries(psi(x))
         learner = start.first(mixer.optimizer, x.dtype).learner
