@@ -6,6 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 from mttt.training import Observer
 
 
+@runtime_checkable
 class Work(Protocol):
     """One training of a grid; `str` of it is for people. Rows have a name, by which it is known how long they take."""
 

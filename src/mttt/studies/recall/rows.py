@@ -6,11 +6,9 @@ equal width as fill d, so that one head of 32 with d = 64, as in the prototype o
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 from jaxtyping import PRNGKeyArray
 
-from mttt.mixers import Convolved
 from mttt.models import Size
 from mttt.recipes.causal import (
     CausalEluLinearAttentionRecipe,
@@ -24,7 +22,6 @@ from mttt.recipes.inner_optimizers import FixedRateRecipe
 from mttt.studies.recall.model import Rememberer
 
 SIZE = Size(dim=64, depth=2, heads=2)
-CONVOLUTION = 3
 WINDOW = 32
 
 
@@ -39,8 +36,7 @@ class RecallRow:
 
     def model(self, pairs: int, *, key: PRNGKeyArray) -> Rememberer:
         """The model for sequences with so many pairs."""
-        mixer = partial(Convolved, mixer=self.mixer.build(4 * pairs - 1), width=CONVOLUTION)
-        return Rememberer(SIZE, mixer, key=key)
+        return Rememberer(SIZE, self.mixer.build(4 * pairs - 1), key=key)
 
 
 TTT_MLP_ROW = RecallRow("ttt-mlp", "TTT-MLP, b = 16", TTT_MLP)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-
 import numpy as np
 from jaxtyping import Float, Int
 
