@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 
+from mttt.cli.main import main
 from mttt.runs import RunError
 from mttt.studies.recall import ROWS, RecallJob, RecallPlace, recall_jobs, work_recall, write_recall
 from mttt.studies.recall.claims import Memories, recall_claim
@@ -152,3 +153,21 @@ def test_the_report(tmp_path):
     assert "ttt-linear (32 pairs, seed 2)" in text and "mttt study recall" in text
     assert json.loads((tmp_path / "report.json").read_text()) == record
     assert record["claims"][0]["number"] == 13 and len(record["rows"]) == 5
+
+
+def test_the_command(tmp_path, capsys):
+    words = ["study", "recall", "--out", str(tmp_path), "--steps", "2", "--seeds", "1"]
+    with jax.numpy_dtype_promotion("standard"), pytest.raises(SystemExit) as ended:
+        main([*words, "--only", "self-attention", "--pairs", "2"])
+    out = capsys.readouterr().out
+    assert ended.value.code in (0, None) and "self-attention, 2 pairs, seed 0: accuracy" in out
+    assert "13. TTT-MLP recalls more pairs" in out and (tmp_path / "report.md").is_file()
+    for wrong, reason in (
+        (["--only", "self-atention"], "Did you mean self-attention?"),
+        (["--pairs", "257"], "--pairs 257"),
+        (["--seeds", "0"], "--seeds 0"),
+        (["--out", str(tmp_path / "none"), "--report"], "has no numbers yet"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main([*words, *wrong])
+        assert ended.value.code == 2 and reason in capsys.readouterr().err

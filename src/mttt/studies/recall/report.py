@@ -25,10 +25,10 @@ _NOTES = (
 )
 
 TUNING = (
-    "How the convolution begins was chosen by self-attention alone, at 16 pairs and on the batches of seed 0: with taps "
+    "How the convolution begins was chosen by self-attention alone, at 16 pairs, on the batches of seed 0: with taps "
     "that are the identity it recalled 7 % of the last batches after 400 steps, with N(0, 1/3) 6 % after 280, with the "
     "identity plus N(0, 0.5²) 84 % after 320, and this was kept; embeddings of another size made no such difference. "
-    "Other rows' recipes are as the library has them: TTT-Linear was tried with larger embeddings, with logits of "
+    "Other rows' recipes are the library's: TTT-Linear was tried with larger embeddings, with logits of "
     "their own, with eight times the inner rate and with taps of 0 and 1, each for 120 to 320 steps, and with none of "
     "these did it learn sooner. So the comparison favours self-attention; and so few steps show how soon a row "
     "learns, not how much it could hold."

@@ -15,7 +15,7 @@ CLOSE = 0.05
 """nats: a loss that is higher by less is said to be as good"""
 
 
-class Losses:
+class TextLosses:
     """What was found, by row and seed."""
 
     def __init__(self, records: Sequence[Record]):
@@ -24,7 +24,7 @@ class Losses:
             self.found.setdefault(record["row"], {})[record["seed"]] = record
 
     def differences(self, row: TextRow, other: TextRow) -> list[float]:
-        """Losses of one row above those of another, for the seeds that both have."""
+        """TextLosses of one row above those of another, for the seeds that both have."""
         first, second = self.found.get(row.name, {}), self.found.get(other.name, {})
         return [first[seed]["loss"] - second[seed]["loss"] for seed in sorted(first.keys() & second.keys())]
 
@@ -55,7 +55,7 @@ def longer_gain(record: Record) -> float:
 
 def text_claims(records: Sequence[Record], speeds: Path) -> list[Claim]:
     """The claims about text, and the one about undoing from the file that `mttt bench sequences` wrote."""
-    losses = Losses(records)
+    losses = TextLosses(records)
     return [
         Claim(
             14,
