@@ -166,3 +166,30 @@ def test_inspecting_a_text(folder, here):
     assert "1,115,394 bytes" in out and "65 different bytes" in out
     _, err = here("data", "inspect", "empty", code=2)
     assert "empty" in err
+
+
+def test_what_learning_at_test_time_brings(folder, here):
+    found = json.loads(here("evaluate", "run", "--json", "--context", "40", cwd=folder)[0])
+    assert set(found["loss_by_position"]) == set(found["results"]) == {"as trained", "W₀ frozen"}
+    assert found["context"] == 40 and len(found["loss_by_position"]["W₀ frozen"]) == 40
+    assert found["results"]["as trained"]["loss"] == found["loss"] != found["results"]["W₀ frozen"]["loss"]
+    out, _ = here("evaluate", "run", "--rate", "0", "--json", cwd=folder)
+    losses = json.loads(out)["loss_by_position"]
+    assert losses["rate 0"] == losses["W₀ frozen"]  # no step is W₀
+    out, _ = here("evaluate", "run", cwd=folder)
+    assert "W₀ frozen: " in out and "as trained: " in out
+
+
+def test_windows_that_cannot_be_are_refused(folder, here):
+    _, err = here("evaluate", "run", "--steps", "2", cwd=folder, code=2)
+    assert "this layer learns while it reads, a step for each chunk of tokens" in err
+    _, err = here("evaluate", "run", "--context", "4000", cwd=folder, code=2)
+    assert "552 bytes to evaluate on" in err
+    _, err = here("evaluate", "run", "--context", "0", cwd=folder, code=2)
+    assert "--context 0" in err
+    tiny = [*WORDS, "--model.mixer", "causal-attention", "--model.positions", "learned", "--epochs", "0.1"]
+    here(*tiny, "--run", "places", cwd=folder)
+    _, err = here("evaluate", "places", "--context", "17", cwd=folder, code=2)
+    assert "this model has learned positions for a context of 16" in err
+    found = json.loads(here("evaluate", "places", "--json", cwd=folder)[0])
+    assert set(found["results"]) == {"as trained"}  # nothing learns

@@ -15,15 +15,16 @@ from mttt.cli.evaluate_tables import show_classes, show_losses
 from mttt.cli.evaluate_text import report_text
 from mttt.cli.parsing import parsed
 from mttt.cli.say import one_line, say
-from mttt.data import EvaluationBatches
-from mttt.mixers import has_inner_loop, with_inner_loop
+from mttt.data import EvaluationBatches, View
+from mttt.mixers import frozen, has_inner_loop, with_inner_loop
 from mttt.outer import Confusion, Evaluation, self_check
+from mttt.recipes.causal_ttt import CausalTTTRecipe
 from mttt.recipes.purpose import TextData
 from mttt.recipes.ttt import TTTRecipe
 from mttt.report import draw_confusion
 from mttt.report.plots import can_draw
 from mttt.runs import Run
-from mttt.training import Loaded, load, load_data, load_test
+from mttt.training import Loaded, in_context, load, load_data, load_test
 
 MOST_IN_JSON = 4096  # classes; the matrix of more would not fit the memory of who reads it
 
@@ -38,6 +39,8 @@ class Arguments:
     """T, the number of inner steps, instead of the one it was trained with; 0 is no learning at test time"""
     rate: float | None = None
     """a fixed inner rate η instead of the one it was trained with"""
+    context: int | None = None
+    """of a text, windows of so many bytes instead of those that it was trained with: how far does it read?"""
     test: Path | None = None
     """another test set, in any form that mttt data inspect reads; its classes are some of the run's, or it is text"""
     data_path: Annotated[Path | None, tyro.conf.arg(name="data.path")] = None
@@ -62,7 +65,9 @@ def main(words: list[str], console: Console) -> int:
     if not math.isfinite(result.loss):
         raise UsageError("the inner loop diverged: the loss is not finite; take fewer steps or a lower rate")
     if isinstance(loaded.recipe.data, TextData):
-        results = {"as trained": result}
+        results = {"as trained" if arguments.rate is None else f"rate {arguments.rate:g}": result}
+        if has_inner_loop(model):
+            results["W₀ frozen"] = loaded.prepared.evaluate(frozen(model), batches)
         report_text(results, where, console, as_json=arguments.json, figure=arguments.figure)
         return 0
     _report(result, where, batches, loaded, arguments, console)
@@ -109,16 +114,23 @@ def _check(arguments: Arguments) -> None:
 
 def _load(arguments: Arguments) -> tuple[EvaluationBatches, str, Loaded]:
     """What to evaluate on, its name, and the model."""
+    view, where, loaded = _view(arguments)
+    if arguments.context is not None:
+        view, loaded = in_context(loaded, view, arguments.context)
+    return loaded.prepared.batches_of(view), where, loaded
+
+
+def _view(arguments: Arguments) -> tuple[View, str, Loaded]:
     if arguments.test is not None:
         loaded = load(arguments.run)
         test = load_test(loaded, arguments.test)
-        return loaded.prepared.batches_of(test.view), test.name, loaded
+        return test.view, test.name, loaded
     data = load_data(Run.open(arguments.run), arguments.data_path)
     loaded = load(arguments.run)
     own: Any = loaded.recipe.data
     place = arguments.data_path or getattr(own, "path", "") or own.kind
     what = "part" if isinstance(own, TextData) else "images"
-    return loaded.prepared.evaluation_batches(data), f"{data.evaluation_name} {what} of {place}", loaded
+    return data.evaluation, f"{data.evaluation_name} {what} of {place}", loaded
 
 
 def _changed(loaded: Loaded, arguments: Arguments) -> Any:
@@ -126,9 +138,9 @@ def _changed(loaded: Loaded, arguments: Arguments) -> Any:
     steps, rate, mixer = arguments.steps, arguments.rate, loaded.recipe.model.mixer
     if steps is None and rate is None:
         return loaded.model
-    if not has_inner_loop(loaded.model) or not isinstance(mixer, TTTRecipe):
+    if not has_inner_loop(loaded.model) or not isinstance(mixer, TTTRecipe | CausalTTTRecipe):
         raise UsageError(f"{arguments.run} has no inner loop: --steps and --rate change nothing in it")
-    if steps is not None:
+    if steps is not None and isinstance(mixer, TTTRecipe):
         replace(mixer.batching, steps=steps)  # refuses what no recipe could have
     optimizer = None if rate is None else mixer.optimizer_at(rate)
     return with_inner_loop(loaded.model, steps=steps, optimizer=optimizer)

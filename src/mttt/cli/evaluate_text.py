@@ -26,6 +26,7 @@ def text_record(results: Mapping[str, Evaluation], where: str) -> dict[str, Any]
         **result.record(),
         "bits_per_byte": result.bits,
         "context": len(_places(result)),
+        "results": {name: {"loss": each.loss, "bits_per_byte": each.bits} for name, each in results.items()},
         "loss_by_position": {name: _places(each).tolist() for name, each in results.items()},
     }
 

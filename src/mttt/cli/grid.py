@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from mttt.cli.progress import duration, numbers
 from mttt.runs import Record
-from mttt.studies import Job
+from mttt.studies import Work
 from mttt.training import Observer
 
 QUIET = 30.0  # seconds between lines about one run, where there is no terminal
@@ -18,7 +18,7 @@ QUIET = 30.0  # seconds between lines about one run, where there is no terminal
 class _Run:
     """The observer of one run: tells the grid how far it is."""
 
-    def __init__(self, grid: "GridProgress", job: Job, weight: float, steps: int, evaluation_name: str):
+    def __init__(self, grid: "GridProgress", job: Work, weight: float, steps: int, evaluation_name: str):
         self.grid, self.job, self.weight, self.steps, self.evaluation_name = grid, job, weight, steps, evaluation_name
         self.started = time.monotonic()
         self.first: int | None = None
@@ -58,7 +58,7 @@ class GridProgress:
 
     def __init__(self, console: Console):
         self.console, self.newest, self.title = console, "", ""
-        self.todo: dict[Job, float] = {}
+        self.todo: dict[Work, float] = {}
         """weights of the jobs that wait"""
         self.paces: dict[str, float] = {}
         """seconds per weight of the rows that were trained in this process"""
@@ -74,7 +74,7 @@ class GridProgress:
         )
         self.task = self.bar.add_task("starting", total=1.0, numbers="")
 
-    def begin(self, left: Mapping[Job, float], total: float) -> None:
+    def begin(self, left: Mapping[Work, float], total: float) -> None:
         self.todo, self.total = dict(left), total
         self.started = time.monotonic()
         self.runs = len(left)
@@ -82,13 +82,13 @@ class GridProgress:
         done = 1 - sum(left.values()) / total
         self.say(f"{runs} to do; {done:.0%} of the work is done already." if left else "All is done.")
 
-    def job(self, job: Job, steps: int, evaluation_name: str) -> Observer:
+    def job(self, job: Work, steps: int, evaluation_name: str) -> Observer:
         self.title, self.newest = f"run {self.runs - len(self.todo) + 1} of {self.runs}: {job}", "compiling …"
         self.run = _Run(self, job, self.todo.pop(job), steps, evaluation_name)
         self.line(f"{self.title}  {self.left()}")
         return self.run
 
-    def finished(self, job: Job, accuracy: float | None) -> None:
+    def finished(self, job: Work, accuracy: float | None) -> None:
         assert self.run is not None
         self.worked += self.run.worked
         if self.run.first == 0 and accuracy is not None:
@@ -97,7 +97,7 @@ class GridProgress:
         result = "diverged" if accuracy is None else f"accuracy {accuracy:.2%}"
         self.say(f"    {job}: {result}  {self.left()}")
 
-    def left_to_others(self, job: Job) -> None:
+    def left_to_others(self, job: Work) -> None:
         self.run = None
 
     def left(self) -> str:

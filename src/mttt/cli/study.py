@@ -12,6 +12,8 @@ from mttt.cli.arguments import UsageError, check_file, check_workers, refusing, 
 from mttt.cli.costs import show_costs
 from mttt.cli.grid import watch
 from mttt.cli.say import count
+from mttt.cli.study_recall import ABOUT as RECALL, RecallArguments, study_recall
+from mttt.cli.study_shakespeare import ABOUT as SHAKESPEARE, ShakespeareArguments, study_shakespeare
 from mttt.cli.subcommands import take_subcommand
 from mttt.files import write_json
 from mttt.outer import Interrupted
@@ -78,6 +80,8 @@ KINDS: dict[str, tuple[type, str]] = {
     "costs": (Costs, "parameters and FLOPs of every row of tables 1 and 3; nothing is trained"),
     **{name: (Arguments, study.about) for name, study in STUDIES.items()},
     "claims": (Arguments, "all of the above but costs, and a verdict for each of the paper's claims"),
+    "recall": (RecallArguments, RECALL),
+    "shakespeare": (ShakespeareArguments, SHAKESPEARE),
 }
 
 
@@ -86,7 +90,12 @@ def main(words: list[str], console: Console) -> int:
     name, arguments = take_subcommand("study", ABOUT, KINDS, words)
     if isinstance(arguments, Costs):
         return _costs(arguments, console)
-    return _grid(name, arguments, shlex.join(["mttt", "study", *words]), console)
+    command = shlex.join(["mttt", "study", *words])
+    if isinstance(arguments, RecallArguments):
+        return study_recall(arguments, command, console)
+    if isinstance(arguments, ShakespeareArguments):
+        return study_shakespeare(arguments, command, console)
+    return _grid(name, arguments, command, console)
 
 
 def _costs(arguments: Costs, console: Console) -> int:

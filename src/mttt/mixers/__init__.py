@@ -10,7 +10,7 @@ from mttt.mixers.causal_linear import (
     CausalLinearAttention as CausalLinearAttention,
 )
 from mttt.mixers.causal_ttt import CausalTTT as CausalTTT
-from mttt.mixers.change import has_inner_loop as has_inner_loop, with_inner_loop as with_inner_loop
+from mttt.mixers.change import frozen as frozen, has_inner_loop as has_inner_loop, with_inner_loop as with_inner_loop
 from mttt.mixers.convolved import Convolved as Convolved
 from mttt.mixers.gated import Gated as Gated
 from mttt.mixers.hyena import Hyena as Hyena

@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from mttt.inner import Batching, Memory, Optimizer
+from mttt.inner import Batching, GradientDescent, Memory, Optimizer
 from mttt.mixers.causal_ttt import CausalTTT
 from mttt.mixers.heads import spread
 from mttt.mixers.trial import check_optimizer
@@ -26,7 +26,7 @@ def has_inner_loop(tree: Any) -> bool:
 def with_inner_loop(tree: Any, *, steps: int | None = None, optimizer: Optimizer | None = None) -> Any:
     """The same model with another T or another optimizer in all of its TTT layers; nothing is trained anew.
 
-    A layer that learns while it reads has no T: its steps are its chunks. `GradientDescent(0.0)` is W₀, frozen.
+    A layer that learns while it reads has no T: its steps are its chunks. `frozen` has no step at all.
     """
     if optimizer is not None:
         check_optimizer(optimizer)
@@ -46,3 +46,8 @@ def with_inner_loop(tree: Any, *, steps: int | None = None, optimizer: Optimizer
         return node
 
     return jax.tree.map(change, tree, is_leaf=_learns)
+
+
+def frozen(tree: Any) -> Any:
+    """The same model, in which no token changes W: its TTT layers answer with W₀."""
+    return with_inner_loop(tree, optimizer=GradientDescent(0.0))

@@ -89,6 +89,31 @@ def against_steps(series: Mapping[str, Mapping[int, Accuracies]], xlabel: str, *
     return _draw(5.6, 3.6, paint)
 
 
+def many_lines(series: Mapping[str, Mapping[int, Accuracies]], xlabel: str, ylabel: str, *, dots: bool = True) -> str:
+    """Many rows against a number that doubles: means, and the range of seeds."""
+
+    def paint(figure: Any) -> None:
+        import matplotlib
+
+        axes, colours = figure.subplots(), matplotlib.colormaps["tab10"]
+        for number, (name, points) in enumerate(series.items()):
+            at = sorted(points)
+            colour, style = colours(number % 10), "-" if number < 10 else "--"
+            means = [statistics.mean(points[x]) for x in at]
+            axes.plot(at, means, style, marker="o" if dots else None, markersize=4, color=colour, label=name)
+            axes.fill_between(at, [min(points[x]) for x in at], [max(points[x]) for x in at], color=colour, alpha=0.12)
+        axes.set_xscale("log", base=2)
+        if dots:
+            ticks = sorted({x for points in series.values() for x in points})
+            axes.set_xticks(ticks, list(map(str, ticks)))
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel(ylabel)
+        axes.grid(alpha=0.3)
+        figure.legend(loc="outside right center", fontsize=8, frameon=False)
+
+    return _draw(8.2, 4.2, paint)
+
+
 def inner_losses(curves: Sequence[Sequence[Record]]) -> str:
     """The paper's figure 1 (right) for every layer; the mean of the seeds' curves."""
     return _draw(7.6, 3.3, lambda figure: paint_inner_losses(figure, curves))  # sizes itself

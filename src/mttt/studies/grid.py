@@ -7,10 +7,10 @@ Directories of several machines merge by copying: a run is where its row and see
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import jax
 
@@ -25,6 +25,7 @@ from mttt.runs import InUse, Record, Run, RunError
 from mttt.studies.formulas import vit
 from mttt.studies.row import Row
 from mttt.studies.scale import Scale
+from mttt.studies.watch import Watcher
 from mttt.training import Observer, Prepared, check_data, default_workers, launch, load, prepare
 
 
@@ -36,21 +37,6 @@ class Job(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.row.name}, seed {self.seed}"
-
-
-@runtime_checkable
-class Watcher(Protocol):
-    """Sees a grid as it is worked through. Weights are FLOPs: about how long a job takes compared to others."""
-
-    def begin(self, left: Mapping[Job, float], total: float) -> None: ...
-
-    def job(self, job: Job, steps: int, evaluation_name: str) -> Observer: ...
-
-    def finished(self, job: Job, accuracy: float | None) -> None: ...
-
-    def left_to_others(self, job: Job) -> None: ...
-
-    def say(self, words: str) -> None: ...
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from mttt.studies.measured import SPEEDS, Measured, measure, relative_flops, rel
 from mttt.studies.paper import printed
 from mttt.studies.pictures import draw
 from mttt.studies.row import Row, Study
-from mttt.studies.statistics import Part
+from mttt.studies.verdicts import verdict_tables
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def write_report(findings: Findings, study: Study, directory: Path) -> Path:
     sections = [Section("Measured", (_table(findings, study), *_notes(study)))]
     if pictures := draw(study, findings.rows(study), findings.evidence.rows):
         sections.append(Section("Pictures", tuple(pictures)))
-    sections.append(Section("Verdicts", tuple(_verdicts(chosen))))
+    sections.append(Section("Verdicts", tuple(verdict_tables(chosen))))
     _, page = Page(study.title, _lead(findings, study.rows), tuple(sections)).write(directory)
     rows = [measured.json(study, findings.base(study)) for measured in findings.rows(study)]
     write_json(directory / "report.json", _json(findings, study.name, rows, chosen))
@@ -77,7 +77,7 @@ def write_claims(findings: Findings, directory: Path) -> Path:
         tuple((str(claim.number), claim.text, claim.verdict) for claim in findings.claims),
         words=(0, 1, 2),
     )
-    sections = [Section("All twelve", (overview,)), Section("Statistics", tuple(_verdicts(findings.claims)))]
+    sections = [Section("All twelve", (overview,)), Section("Statistics", tuple(verdict_tables(findings.claims)))]
     if findings.evidence.lengths is not None and plots.can_draw():
         lengths = findings.evidence.lengths
         caption = (
@@ -205,33 +205,3 @@ def _notes(study: Study) -> list[str]:
         "include those that are not trained. The paper's numbers are those of its ImageNet models: an ordering can "
         "be compared with them, a number cannot."
     ] + ([study.notes] if study.notes else [])
-
-
-def _verdicts(chosen: list[Claim]) -> list[str | Table]:
-    parts: list[str | Table] = []
-    for claim in chosen:
-        parts.append(f"**Claim {claim.number}. {claim.text}: {claim.verdict}.**")
-        rows = tuple(_part(part) for part in claim.parts)
-        parts.append(
-            Table(("", "verdict", "mean", "interval", "p", "test", "what would decide it"), rows, words=(0, 1, 5, 6))
-        )
-    parts.append(
-        "Differences are in percentage points, paired over seeds. A claim holds if all of its parts do, and does not "
-        "hold if one does not; parts for information do not count. A difference that is claimed to be above 0, or "
-        "below a margin, holds if its 95 % interval is on that side, and does not hold if it is on the other; a match "
-        "holds if its 90 % interval is within the margin, and does not hold if it is outside; else it is undecided. p "
-        "belongs to the test that its row names: for a match it is the larger of two, and small if the rows match. The "
-        "seeds that would decide a part do so four times in five. There is no correction for the number of "
-        "parts and claims."
-    )
-    return parts
-
-
-def _part(part: Part) -> tuple[str, ...]:
-    mean = "–" if part.mean is None else f"{part.mean:+.2f}" + ("" if part.std is None else f" ± {part.std:.2f}")
-    interval = "–" if part.low is None else f"{part.low:+.2f} … {part.high:+.2f}"
-    return part.text, part.verdict, mean, interval, _p(part.p), part.test, part.decide
-
-
-def _p(p: float | None) -> str:
-    return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"

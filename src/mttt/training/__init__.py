@@ -6,6 +6,7 @@ from mttt.training.begin import (
     begin_from as begin_from,
     create_from as create_from,
 )
+from mttt.training.context import in_context as in_context
 from mttt.training.data import (
     check_data as check_data,
     default_workers as default_workers,

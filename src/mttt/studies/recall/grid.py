@@ -1,0 +1,95 @@
+"""Rows × pairs × seeds, one after the other. What is there is not trained again.
+
+    DIR/runs/ROW/pairs-P-seed-K.json    the numbers of a training, written when it is done
+
+Directories of several machines merge by copying.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+
+from mttt.files import write_json
+from mttt.outer import Interrupt, Interrupted, self_check
+from mttt.runs import Record, RunError
+from mttt.studies.recall.rows import ROWS, RecallRow
+from mttt.studies.recall.training import RecallJob, settings, train_recall
+from mttt.studies.watch import Watcher
+from mttt.training import Observer
+
+PAIRS = (4, 8, 16)
+
+
+def recall_jobs(rows: Sequence[RecallRow], pairs: Sequence[int], seeds: int) -> list[RecallJob]:
+    """Every row and number of pairs with seed 0 first: what is there first is balanced."""
+    return [RecallJob(row, each, seed) for seed in range(seeds) for each in pairs for row in rows]
+
+
+@dataclass(frozen=True)
+class RecallPlace:
+    """Where the numbers are, and how long a training is."""
+
+    directory: Path
+    steps: int
+
+    def path(self, job: RecallJob) -> Path:
+        """Of the numbers of a job."""
+        return self.directory / "runs" / job.row.name / f"pairs-{job.pairs}-seed-{job.seed}.json"
+
+    def found(self, job: RecallJob) -> Record | None:
+        """The numbers of a job, if they are there. Those of another training are refused."""
+        path = self.path(job)
+        if not path.is_file():
+            return None
+        record = json.loads(path.read_text(encoding="utf-8"))
+        for name, value in settings(job, self.steps).items():
+            if record.get(name) != value:
+                raise RunError(
+                    f"{path} is of {name} {record.get(name)}, and {value} is asked for; choose another directory, or "
+                    "move that one away"
+                )
+        return record
+
+    def everything(self) -> list[Record]:
+        """All numbers that are there: by row, pairs and seed."""
+        records = []
+        for row in ROWS:
+            for path in (self.directory / "runs" / row.name).glob("pairs-*-seed-*.json"):
+                record = json.loads(path.read_text(encoding="utf-8"))
+                job = RecallJob(row, record["pairs"], record["seed"])
+                records.append((record["pairs"], record["seed"], self.found(job)))
+        return [record for _, _, record in sorted(records, key=lambda found: found[:2])]
+
+
+class _Watched:
+    """Passes what a training tells on, and stops it if that is asked for."""
+
+    def __init__(self, observer: Observer, interrupt: Interrupt):
+        self.observer, self.interrupt = observer, interrupt
+
+    def __call__(self, record: Record) -> None:
+        self.observer.at(record["step"])
+        self.observer.record(record)
+        if (number := self.interrupt.requested) is not None:
+            raise Interrupted(record["step"], number)
+
+
+def work_recall(place: RecallPlace, jobs: Sequence[RecallJob], watcher: Watcher) -> None:
+    """Do what is not done. A training that is stopped begins anew: it is a minute or so."""
+    left = [job for job in jobs if place.found(job) is None]
+    watcher.begin({job: float(job.pairs) for job in left}, float(sum(job.pairs for job in jobs)))
+    if left:
+        self_check()
+    with Interrupt() as interrupt:
+        for job in left:
+            observer = watcher.job(job, place.steps, "recalled")
+            observer.at(0)
+            record = train_recall(job, place.steps, _Watched(observer, interrupt))
+            path = place.path(job)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_json(path, record)
+            watcher.finished(job, record["accuracy"])
+            jax.clear_caches()

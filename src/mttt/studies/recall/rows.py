@@ -1,0 +1,52 @@
+"""The mixers that are compared, and what is around them.
+
+All have d = 64 in two heads of width k = 32, in two blocks without MLPs, with a causal convolution of width 3 before
+each: a token sees the key before it, and what is left to the mixer is to remember. The layers have as many heads of
+equal width as fill d, so that one head of 32 with d = 64, as in the prototype of this task, is not among them.
+"""
+
+from dataclasses import dataclass, replace
+
+from jaxtyping import PRNGKeyArray
+
+from mttt.models import Size
+from mttt.recipes.causal import (
+    CausalEluLinearAttentionRecipe,
+    CausalLinearAttentionRecipe,
+    CausalMixerRecipe,
+    CausalSelfAttentionRecipe,
+    SlidingWindowRecipe,
+)
+from mttt.recipes.causal_ttt import DELTA_RULE, TTT_LINEAR, TTT_MLP, CausalTTTRecipe, ChunksRecipe
+from mttt.recipes.inner_optimizers import FixedRateRecipe
+from mttt.studies.recall.model import Rememberer
+
+SIZE = Size(dim=64, depth=2, heads=2)
+WINDOW = 32
+
+
+@dataclass(frozen=True)
+class RecallRow:
+    """A causal mixer that has to remember."""
+
+    name: str
+    """what files and `--only` call it"""
+    label: str
+    mixer: CausalTTTRecipe | CausalMixerRecipe
+
+    def model(self, pairs: int, *, key: PRNGKeyArray) -> Rememberer:
+        """The model for sequences with so many pairs."""
+        return Rememberer(SIZE, self.mixer.build(4 * pairs - 1), key=key)
+
+
+TTT_MLP_ROW = RecallRow("ttt-mlp", "TTT-MLP, b = 16", TTT_MLP)
+ASCENT = RecallRow("ttt-mlp-ascent", "TTT-MLP, ascent", replace(TTT_MLP, optimizer=FixedRateRecipe(-1.0)))
+NO_STEP = RecallRow("ttt-mlp-no-step", "TTT-MLP, no step", replace(TTT_MLP, optimizer=FixedRateRecipe(0.0)))
+LINEAR_1 = RecallRow("ttt-linear-1", "TTT-Linear, b = 1", replace(TTT_LINEAR, chunks=ChunksRecipe(1)))
+LINEAR_16 = RecallRow("ttt-linear", "TTT-Linear, b = 16", TTT_LINEAR)
+DELTA = RecallRow("delta-rule", "delta rule", DELTA_RULE)
+IDENTITY = RecallRow("linear-attention", "linear attention, identity", CausalLinearAttentionRecipe())
+ELU = RecallRow("elu-linear-attention", "linear attention, elu + 1", CausalEluLinearAttentionRecipe())
+ATTENTION = RecallRow("self-attention", "self-attention", CausalSelfAttentionRecipe())
+SLIDING = RecallRow("sliding-window", f"sliding window of {WINDOW}", SlidingWindowRecipe(window=WINDOW))
+ROWS = (TTT_MLP_ROW, ASCENT, NO_STEP, LINEAR_16, LINEAR_1, DELTA, IDENTITY, ELU, ATTENTION, SLIDING)

@@ -1,0 +1,82 @@
+"""One row, one number of pairs, one seed: train it, and count what it remembers."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import jax
+
+from mttt.outer import ExactGradient, NotFinite, Program, State, evaluate, outer_optimizer, schedule
+from mttt.outer.state import NEVER
+from mttt.runs import Record, versions
+from mttt.runs.origin import machine
+from mttt.studies.recall.objective import Recalled
+from mttt.studies.recall.rows import RecallRow
+from mttt.studies.recall.sequences import Recall, Sequences
+
+BATCH, STEPS, PEAK, CLIP = 64, 600, 3e-3, 1.0
+JUDGED = 512
+"""sequences that a trained model is judged by, drawn with another seed than any that it is trained on"""
+_EVERY = 20
+"""steps between two numbers of the curve"""
+
+
+class RecallJob(NamedTuple):
+    """One training of the grid."""
+
+    row: RecallRow
+    pairs: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.row.name}, {self.pairs} pairs, seed {self.seed}"
+
+
+def settings(job: RecallJob, steps: int) -> Record:
+    """What decides the numbers of a job, besides the code."""
+    return {"row": job.row.name, "pairs": job.pairs, "seed": job.seed, "steps": steps}
+
+
+def train_recall(job: RecallJob, steps: int, see: Callable[[Record], None] = lambda record: None) -> Record:
+    """Train and judge. A training whose loss becomes infinite has no accuracy, and `diverged` says at which step."""
+    begin = time.perf_counter()
+    rate = schedule(peak=PEAK, warmup=max(1, steps // 10), steps=steps)
+    rule = ExactGradient(outer_optimizer(rate, peak=PEAK, decay=0.0, clip=CLIP))
+    model_key, state_key = jax.random.split(jax.random.key(job.seed))
+    state = State(job.row.model(job.pairs, key=model_key), rule, key=state_key)
+    sizes = {
+        "parameters": sum(leaf.size for leaf in jax.tree.leaves(state.model)),
+        "state_bytes": state.model.state_bytes(4 * job.pairs),
+    }
+    objective, curve, found = Recalled(), [], {}
+    program, draw = Program(state, objective=objective, rule=rule), Recall(job.pairs, 2 * job.seed)
+    try:
+        for step in range(1, steps + 1):
+            state, done = program(state, draw.batch(step, BATCH))
+            if step % _EVERY == 0 or step == steps:
+                done.block_until_ready()
+                state = _look(state, step, curve, see)
+        judged = evaluate(state.model, _judged(job), objective=objective)
+        found = {"accuracy": judged.accuracy, "loss": judged.loss}
+    except NotFinite as error:
+        found = {"accuracy": None, "loss": None, "diverged": error.step}
+    seconds = round(time.perf_counter() - begin, 1)
+    origin: dict[str, Any] = {"versions": versions(), "machine": machine()}
+    return settings(job, steps) | found | sizes | {"curve": curve, "seconds": seconds} | origin
+
+
+def _look(state: State, step: int, curve: list[Record], see: Callable[[Record], None]) -> State:
+    """Keep how the last steps did."""
+    if (broken := int(state.broken)) != NEVER:
+        raise NotFinite(broken, None)
+    count = float(state.totals.count)
+    loss, accuracy = float(state.totals.loss) / count, float(state.totals.correct) / count
+    curve.append({"step": step, "loss": round(loss, 4), "accuracy": round(accuracy, 4)})
+    see({"kind": "train", "examples_per_second": None, **curve[-1]})
+    return state.reset_totals()
+
+
+def _judged(job: RecallJob) -> Iterator[Sequences]:
+    """Batches with a seed that is odd: those that are trained on have even ones."""
+    for number in range(JUDGED // BATCH):
+        yield Recall(job.pairs, 2 * job.seed + 1).batch(number, BATCH)

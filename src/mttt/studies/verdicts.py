@@ -1,0 +1,38 @@
+"""Claims and their statistics, for people."""
+
+from collections.abc import Sequence
+
+from mttt.report import Table
+from mttt.studies.claims import Claim
+from mttt.studies.statistics import Part
+
+
+def verdict_tables(chosen: Sequence[Claim], unit: str = "percentage points") -> list[str | Table]:
+    """A table for each claim, and how to read them. `unit` is that of the differences."""
+    parts: list[str | Table] = []
+    for claim in chosen:
+        parts.append(f"**Claim {claim.number}. {claim.text}: {claim.verdict}.**")
+        rows = tuple(_part(part) for part in claim.parts)
+        parts.append(
+            Table(("", "verdict", "mean", "interval", "p", "test", "what would decide it"), rows, words=(0, 1, 5, 6))
+        )
+    parts.append(
+        f"Differences are in {unit}, paired over seeds. A claim holds if all of its parts do, and does not "
+        "hold if one does not; parts for information do not count. A difference that is claimed to be above 0, or "
+        "below a margin, holds if its 95 % interval is on that side, and does not hold if it is on the other; a match "
+        "holds if its 90 % interval is within the margin, and does not hold if it is outside; else it is undecided. p "
+        "belongs to the test that its row names: for a match it is the larger of two, and small if the rows match. The "
+        "seeds that would decide a part do so four times in five. There is no correction for the number of "
+        "parts and claims."
+    )
+    return parts
+
+
+def _part(part: Part) -> tuple[str, ...]:
+    mean = "–" if part.mean is None else f"{part.mean:+.2f}" + ("" if part.std is None else f" ± {part.std:.2f}")
+    interval = "–" if part.low is None else f"{part.low:+.2f} … {part.high:+.2f}"
+    return part.text, part.verdict, mean, interval, _p(part.p), part.test, part.decide
+
+
+def _p(p: float | None) -> str:
+    return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
