@@ -110,7 +110,12 @@ MIXERS = {
 # Mixers that read from left to right, with chunks, windows and contexts that are shorter than the tests' sequences.
 KEY_VALUE = partial(mttt.KeyValue, norm=True, residual=True)
 CAUSAL = {
-    "causal-mttt": partial(mttt.CausalTTT, learner=partial(mttt.MLPLearner, factor=2), chunks=mttt.Chunks(3)),
+    "causal-mttt": partial(
+        mttt.CausalTTT,
+        learner=mttt.AffineLearner,
+        task=partial(mttt.Reconstruction, decoder_norm=False),
+        chunks=mttt.Chunks(3),
+    ),
     "ttt-mlp": partial(
         mttt.CausalTTT,
         learner=partial(mttt.MLPLearner, factor=2),

@@ -54,8 +54,9 @@ def test_the_readme_example_runs(tmp_path):
     assert run(path).split() == ["(100,", "48)"]
 
 
-def test_the_example_of_states_runs(tmp_path):
-    section = (ROOT / "docs" / "api.md").read_text().partition("## Causal mixers")[2]
+@pytest.mark.parametrize(("page", "section"), [("api.md", "## Causal mixers"), ("sequences.md", "# Sequences")])
+def test_the_examples_of_states_run(page, section, tmp_path):
+    section = (ROOT / "docs" / page).read_text().partition(section)[2]
     path = tmp_path / "states.py"
     path.write_text(re.search(r"```python\n(.*?)```", section, re.S)[1])
     assert run(path) == ""
