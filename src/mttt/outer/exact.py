@@ -58,15 +58,10 @@ class ExactGradient(Rule):
         groups = data_parts()
         if jax.tree.leaves(parts)[0].shape[1] % groups:
             groups = 1  # rows that do not divide are not split alike
+        if groups == 1:
+            return _sum_over(gradient, parts)
         parts = jax.tree.map(lambda a: a.reshape(a.shape[0], groups, -1, *a.shape[2:]), parts)
-        shapes = jax.eval_shape(gradient, jax.tree.map(lambda a: a[0, 0], parts))
-        nothing = jax.tree.map(lambda a: jnp.zeros((groups, *a.shape), a.dtype), shapes)
-        own = (lambda tree: tree) if groups == 1 else split_groups
-
-        def add(total: Any, part: Any) -> tuple[Any, None]:
-            return own(jax.tree.map(jnp.add, total, own(jax.vmap(gradient)(own(part))))), None
-
-        total, _ = jax.lax.scan(add, own(nothing), parts)
+        total = _sum_over(lambda part: jax.vmap(gradient)(split_groups(part)), parts, split_groups)
         return jax.tree.map(lambda a: a.sum(axis=0), total)
 
     def _split(self, leaf: Any) -> Any:
@@ -75,3 +70,14 @@ class ExactGradient(Rule):
             raise ValueError(f"accumulate={self.accumulate} does not divide a batch of {size}")
         # Every part has rows from everywhere: a device that has some rows of the batch has some of every part.
         return leaf.reshape(size // self.accumulate, self.accumulate, *leaf.shape[1:]).swapaxes(0, 1)
+
+
+def _sum_over(function: Callable[[Any], Any], parts: Any, placed: Callable[[Any], Any] = lambda tree: tree) -> Any:
+    """The sum of function(part), one part after the other; `placed` says where the sum is."""
+    shapes = jax.eval_shape(function, jax.tree.map(lambda a: a[0], parts))
+    nothing = placed(jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes))
+
+    def add(total: Any, part: Any) -> tuple[Any, None]:
+        return placed(jax.tree.map(jnp.add, total, placed(function(part)))), None
+
+    return jax.lax.scan(add, nothing, parts)[0]
