@@ -55,3 +55,10 @@ class Rememberer(eqx.Module):
         """What one block keeps of so many tokens, to go on from. Only self-attention's state grows with them."""
         full = jax.eval_shape(lambda: self.stack.make_room(self.stack.start(), tokens))
         return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(full)) // self.stack.depth
+
+
+def with_small_start(model: Rememberer, scale: float) -> Rememberer:
+    """A model of TTT layers with a smaller W₀: what the first tokens taught it is heard sooner beside it."""
+    initial = lambda model: model.stack.blocks.mixer.mixer.initial  # noqa: E731
+    small = jax.tree.map(lambda leaf: scale * leaf if eqx.is_inexact_array(leaf) else leaf, initial(model))
+    return eqx.tree_at(initial, model, small)

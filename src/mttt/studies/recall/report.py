@@ -25,13 +25,15 @@ _NOTES = (
 )
 
 TUNING = (
-    "How the convolution begins was chosen by self-attention alone, at 16 pairs, on the batches of seed 0: with taps "
-    "that are the identity it recalled 7 % of the last batches after 400 steps, with N(0, 1/3) 6 % after 280, with the "
-    "identity plus N(0, 0.5²) 84 % after 320, and this was kept; embeddings of another size made no such difference. "
-    "Other rows' recipes are the library's: TTT-Linear was tried with larger embeddings, with logits of "
-    "their own, with eight times the inner rate and with taps of 0 and 1, each for 120 to 320 steps, and with none of "
-    "these did it learn sooner. So the comparison favours self-attention; and so few steps show how soon a row "
-    "learns, not how much it could hold."
+    "Two choices were made by looking at results, at 16 pairs and on the batches of seed 0. **The convolution's first "
+    "taps**, by self-attention with one draw of weights, which is none of the seeds here: the identity recalled 7 % of "
+    "the last batches after 400 steps, N(0, 1/3) 6 % after 280, the identity plus N(0, 0.5²) 84 % after 320, which was "
+    "kept. **W₀ of TTT-MLP and TTT-Linear**, by TTT-Linear with the weights of seed 0: as the library draws it, 4 % "
+    "after all 600 steps; a tenth of that, about what the layer's authors draw, 44 % after 320, which was kept; eight "
+    "times the inner rate 23 % after 280, both 73 % after 320. Larger embeddings, logits with weights of their own "
+    "and taps of 0 and 1 did not help in 120 to 320 steps. So seed 0 of TTT-Linear is no fresh one. No other row was "
+    "tuned; TTT-MLP has the smaller W₀ untried. With the same recipe one draw of weights may learn the "
+    "task in 300 steps and another one not in 600: a row with few seeds says little."
 )
 
 
