@@ -86,7 +86,7 @@ def test_predict_prints_the_top_classes(run, tmp_path, here):
         (["train", "--model.heads", "7"], "--model.heads 7: does not divide"),
         (["train", "--model.mixer.batching.steps", "-2"], "--model.mixer.batching.steps -2: must"),
         (["train", "--model.patch", "4", *f"{BATCHING} mini {BATCHING}.steps 9".split()], "at most 4"),
-        (["train", "--model.mixer.start", "zeros"], "--model.mixer.start zeros: an MLP whose"),
+        (["train", "--model.mixer.start", "zeros"], "--model.mixer.start zeros: a network whose"),
         (["train", "--model.mixer.learner", "nadaraya-watson"], "--model.mixer.start trained: a learner without"),
         (["train", "--model.mixer.steps", "4"], "--model.mixer.batching.steps"),
         (["train", "--batch-size", "5000"], "there are 1437 training examples"),

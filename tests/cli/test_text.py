@@ -67,7 +67,8 @@ def test_writing(folder, here):
     assert out == again != other
     (folder / "prompt").write_text("The ")
     shown, _ = here("generate", "run", "--prompt-file", "prompt", "--tokens", 40, "--seed", 3, "--show")
-    assert shown.startswith(out.removeprefix("The ").rstrip("\n")) and "bits per byte on average" in shown
+    words = lambda text: " ".join(text.split())  # noqa: E731  # what is coloured has no tabs
+    assert words(shown).startswith(words(out.removeprefix("The "))) and "bits per byte on average" in shown
 
 
 def test_the_writer_reads_in_pieces_and_draws_as_it_says(folder):
