@@ -12,7 +12,7 @@ from rich.console import Console
 from mttt import bench
 from mttt.cli.arguments import UsageError, check_file, check_workers, refusing, unknown
 from mttt.cli.bench_devices import Meshes
-from mttt.cli.bench_sequences import Sequences
+from mttt.cli.bench_sequences import Reads
 from mttt.cli.bench_tables import show_compile, show_data, show_gradients, show_layers, show_models, show_paper
 from mttt.cli.subcommands import take_subcommand
 from mttt.fields import FieldError
@@ -196,7 +196,7 @@ KINDS = {
     "data": Data,
     "compile": Compile,
     "devices": Meshes,
-    "sequences": Sequences,
+    "sequences": Reads,
 }
 
 

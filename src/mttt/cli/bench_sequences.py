@@ -16,7 +16,7 @@ ROWS = (*bench.DUELS, "million", "generation")
 
 
 @dataclass(frozen=True)
-class Sequences:
+class Reads:
     """Learning while reading: undo, dual and WY forms against plain ones; long inputs; writing."""
 
     rows: tuple[str, ...] = ROWS

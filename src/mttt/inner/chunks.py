@@ -76,7 +76,7 @@ class Chunk(NamedTuple):
         return jnp.exp(total), jnp.exp(jnp.where(later, total[:, None] - total[None, :], 0))
 
 
-class Shares(NamedTuple):
+class Portions(NamedTuple):
     """How much of token s's gradient is in the weights of token t, and in those after the chunk."""
 
     of: Float[Array, "b b"]
@@ -85,7 +85,7 @@ class Shares(NamedTuple):
     scale_after: Float[Array, ""] | None
 
 
-def shares_of(chunk: Chunk, places: Float[Array, " b"], rate: Any = 1.0) -> Shares:
+def shares_of(chunk: Chunk, places: Float[Array, " b"], rate: Any = 1.0) -> Portions:
     """ρ_t η_s (α_{s+1} ⋯ α_t), for s ≤ t."""
     of = jnp.tril((rate * places)[:, None] * chunk.eta[None, :])
     after, scale, scale_after = of[-1], None, None
@@ -96,4 +96,4 @@ def shares_of(chunk: Chunk, places: Float[Array, " b"], rate: Any = 1.0) -> Shar
     if chunk.full is not None:
         after = jnp.where(chunk.full, after, 0)
         scale_after = None if scale_after is None else jnp.where(chunk.full, scale_after, 1)
-    return Shares(of, after, scale, scale_after)
+    return Portions(of, after, scale, scale_after)

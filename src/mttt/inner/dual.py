@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 from mttt.inner.adjoint import Adjoint
 from mttt.inner.carry import Carry
-from mttt.inner.chunks import Chunk, Shares, shares_of
+from mttt.inner.chunks import Chunk, Portions, shares_of
 from mttt.inner.forms import Course, Form, counted, slopes_of
 from mttt.inner.layered import Steps, answers_after, step_back, step_by, steps_of
 from mttt.inner.optimizer import GradientDescent
@@ -22,7 +22,7 @@ class Dual(Form):
     undoes: bool = eqx.field(default=True, static=True)
     """whether `undo` gives the carry before a chunk, given the one after it"""
 
-    def _shares(self, carry: Carry, chunk: Chunk) -> Shares:
+    def _shares(self, carry: Carry, chunk: Chunk) -> Portions:
         optimizer = self.course.optimizer
         assert isinstance(optimizer, GradientDescent) and carry.t is not None
         return shares_of(chunk, self.course.places, optimizer.rate_at(carry.t))

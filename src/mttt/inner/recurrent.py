@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from mttt.inner.adjoint import Adjoint
 from mttt.inner.carry import Carry
-from mttt.inner.chunks import Chunk, Shares, shares_of
+from mttt.inner.chunks import Chunk, Portions, shares_of
 from mttt.inner.forms import Course, Form, counted
 from mttt.inner.learner import answers_of
 
@@ -54,7 +54,7 @@ class Recurrent(Form):
         return adjoint.read(self, carry, chunks)
 
     @staticmethod
-    def _after(carry: Carry, chunk: Chunk, shares: Shares, moved: Any) -> Carry:
+    def _after(carry: Carry, chunk: Chunk, shares: Portions, moved: Any) -> Carry:
         new = moved(shares.after, shares.scale_after)
         if (full := chunk.full) is not None:  # an optimizer may move on a gradient of zeros, too
             keep = lambda a, b: jnp.where(full, a, b) if eqx.is_array(a) else a  # noqa: E731
