@@ -103,7 +103,7 @@ def test_names_stand_for_products_of_one_kind():
     recipe = train.parse(["--model.mixer", "mttt-linear", "--model.mixer.batching", "mini"])[1].recipe
     written = encode(recipe)["model"]["mixer"]
     assert written["kind"] == "ttt"
-    assert (written["learner"], written["start"]) == ({"kind": "linear"}, "zeros")
+    assert (written["learner"], written["start"]) == ({"kind": "linear", "spread": None}, "zeros")
     assert written["batching"] == {"kind": "mini", "steps": 4}
     assert recipe.model.mixer == replace(MTTT_LINEAR, batching=MiniBatchesRecipe(4))
     # From one product to another in any order of the words, past products that have no meaning.

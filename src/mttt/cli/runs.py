@@ -23,7 +23,7 @@ from mttt.runs import Run, RunError, find_runs, origin, summary
 
 @dataclass(frozen=True)
 class Arguments:
-    """List runs: what differs from the nearest preset, progress, accuracy."""
+    """List runs: what differs from the nearest preset, progress, accuracy or bits per byte."""
 
     directory: tyro.conf.Positional[Path] = Path("runs")
     """where to look, in its folders, too"""
@@ -73,6 +73,7 @@ def _row(path: Path) -> dict[str, Any]:
         "finished": found.result_step == steps,
         "training": found.in_use,
         "accuracy": found.accuracy,
+        "bits_per_byte": found.bits_per_byte,
         "changed": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(found.changed)),
     }
 
@@ -82,7 +83,7 @@ def _table(rows: list[dict[str, Any]], directory: Path) -> Table:
     table.add_column("run", overflow="fold", min_width=10)
     table.add_column("recipe", overflow="fold", min_width=10)
     table.add_column("epochs", justify="right", no_wrap=True)
-    table.add_column("accuracy", justify="right", no_wrap=True)
+    table.add_column("result", justify="right", no_wrap=True)
     table.add_column("when", no_wrap=True)
     for row in rows:
         name = escape(one_line(str(Path(row["run"]).relative_to(directory))))
@@ -91,8 +92,7 @@ def _table(rows: list[dict[str, Any]], directory: Path) -> Table:
             continue
         recipe = _recipe(row)
         state = "now" if row["training"] else row["changed"][:16].replace("T", " ")
-        accuracy = "" if row["accuracy"] is None else f"{row['accuracy']:.1%}"
-        table.add_row(name, escape(one_line(recipe)), _progress(row), accuracy, state)
+        table.add_row(name, escape(one_line(recipe)), _progress(row), _result(row), state)
     return table
 
 
@@ -103,6 +103,13 @@ def _recipe(row: dict[str, Any]) -> str:
         return "as named"
     text = " ".join(words if row["from"] is None else [*words, f"from {row['from']['run']}"])
     return re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.3g}", text)  # --json has all digits
+
+
+def _result(row: dict[str, Any]) -> str:
+    """What is looked at first: of pictures the accuracy, of text the bits that a byte takes."""
+    if row["bits_per_byte"] is not None:
+        return f"{row['bits_per_byte']:.3f} bits/byte"
+    return "" if row["accuracy"] is None else f"{row['accuracy']:.1%}"
 
 
 def _progress(row: dict[str, Any]) -> str:

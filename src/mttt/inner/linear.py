@@ -3,6 +3,7 @@
 from typing import final
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
@@ -26,14 +27,14 @@ class Linear(eqx.Module):
 
 @final
 class LinearLearner(LayeredLearner):
-    """f(x; W) = Wx, written for tokens as rows."""
+    """f(x; W) = Wx, written for tokens as rows. `kernel_init` draws W₀."""
 
     weight: Float[Array, "k k"]
     expansion: float = eqx.field(static=True)
 
-    def __init__(self, width: int, *, key: PRNGKeyArray):
+    def __init__(self, width: int, *, kernel_init: jax.nn.initializers.Initializer = xavier_uniform, key: PRNGKeyArray):
         check_whole(width=width)
-        self.weight = xavier_uniform(key, (width, width))
+        self.weight = kernel_init(key, (width, width))
         self.expansion = 1.0
 
     def through(self, inputs: Float[Array, "n k"], apply: Apply) -> Float[Array, "n k"]:
@@ -48,9 +49,9 @@ class AffineLearner(LayeredLearner):
     bias: Float[Array, " k"]
     expansion: float = eqx.field(static=True)
 
-    def __init__(self, width: int, *, key: PRNGKeyArray):
+    def __init__(self, width: int, *, kernel_init: jax.nn.initializers.Initializer = xavier_uniform, key: PRNGKeyArray):
         check_whole(width=width)
-        self.weight = xavier_uniform(key, (width, width))
+        self.weight = kernel_init(key, (width, width))
         self.bias = jnp.zeros(width)
         self.expansion = 1.0
 

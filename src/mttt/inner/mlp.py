@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from mttt.inner.layered import Apply, LayeredLearner
 from mttt.nn.check import check_rows, check_whole
-from mttt.nn.dense import Dense, gelu
+from mttt.nn.dense import Dense, gelu, xavier_uniform
 from mttt.nn.products import backward, forward
 
 
@@ -35,16 +35,24 @@ class Down(eqx.Module):
 
 @final
 class MLPLearner(LayeredLearner):
-    """Two affine layers with GELU between them; the hidden layer is `factor` times as wide."""
+    """Two affine layers with GELU between them; the hidden layer is `factor` times as wide. `kernel_init` draws W₀."""
 
     up: Up
     down: Down
     expansion: float = eqx.field(static=True)
 
-    def __init__(self, width: int, *, factor: int = 4, key: PRNGKeyArray):
+    def __init__(
+        self,
+        width: int,
+        *,
+        factor: int = 4,
+        kernel_init: jax.nn.initializers.Initializer = xavier_uniform,
+        key: PRNGKeyArray,
+    ):
         check_whole(width=width, factor=factor)
         up_key, down_key = jax.random.split(key)
-        up, down = Dense(width, factor * width, key=up_key), Dense(factor * width, width, key=down_key)
+        up = Dense(width, factor * width, key=up_key, kernel_init=kernel_init)
+        down = Dense(factor * width, width, key=down_key, kernel_init=kernel_init)
         self.up = Up(up.weight, up.bias)
         self.down = Down(down.weight.T, down.bias)
         self.expansion = float(factor)

@@ -21,11 +21,18 @@ class SwiGLULearner(LayeredLearner):
     down: Linear
     expansion: float = eqx.field(static=True)
 
-    def __init__(self, width: int, *, factor: int = 2, key: PRNGKeyArray):
+    def __init__(
+        self,
+        width: int,
+        *,
+        factor: int = 2,
+        kernel_init: jax.nn.initializers.Initializer = xavier_uniform,
+        key: PRNGKeyArray,
+    ):
         check_whole(width=width, factor=factor)
         keys, wide = jax.random.split(key, 3), factor * width
         shapes = ((width, wide), (width, wide), (wide, width))
-        self.gate, self.up, self.down = (Linear(xavier_uniform(k, s)) for k, s in zip(keys, shapes, strict=True))
+        self.gate, self.up, self.down = (Linear(kernel_init(k, s)) for k, s in zip(keys, shapes, strict=True))
         self.expansion = float(factor)
 
     def through(self, inputs: Float[Array, "n k"], apply: Apply) -> Float[Array, "n k"]:

@@ -44,9 +44,11 @@ class Evaluation(NamedTuple):
     def record(self) -> dict[str, Any]:
         """For metrics, results and programs. Where learning at test time diverged, there are no losses."""
         finite = math.isfinite(self.loss)
+        text = {} if self.by_position is None else {"bits_per_byte": self.bits if finite else None}
         return {
             "accuracy": self.accuracy,
             "loss": self.loss if finite else None,
+            **text,
             "inner_losses": self.per_layer() if finite else None,
             "examples": self.examples,
         }

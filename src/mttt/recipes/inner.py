@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+import jax
 
 from mttt.inner import (
     AffineLearner,
@@ -35,18 +37,33 @@ def divisor(normalisation: Normalisation) -> float | None:
     return None if normalisation == "release" else 1.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Drawn:
+    """A learner whose W₀ is drawn."""
+
+    spread: float | None = None
+    """standard deviation of the kernels of W₀ when they are drawn, of a normal distribution; Xavier's if not given"""
+
+    def __post_init__(self):
+        positive(spread=self.spread)
+
+    def drawing(self) -> dict[str, Any]:
+        """What a learner is given for it."""
+        return {} if self.spread is None else {"kernel_init": jax.nn.initializers.normal(self.spread)}
+
+
 @dataclass(frozen=True)
-class LinearLearnerRecipe:
+class LinearLearnerRecipe(_Drawn):
     """f(x; W) = Wx."""
 
     kind: ClassVar[str] = "linear"
 
     def build(self) -> MakeLearner:
-        return LinearLearner
+        return partial(LinearLearner, **self.drawing())
 
 
 @dataclass(frozen=True)
-class MLPLearnerRecipe:
+class MLPLearnerRecipe(_Drawn):
     """A neural network with one hidden layer."""
 
     kind: ClassVar[str] = "mlp"
@@ -55,24 +72,25 @@ class MLPLearnerRecipe:
     """width of the hidden layer, in widths of a head"""
 
     def __post_init__(self):
+        super().__post_init__()
         positive(2**10, factor=self.factor)
 
     def build(self) -> MakeLearner:
-        return partial(MLPLearner, factor=self.factor)
+        return partial(MLPLearner, factor=self.factor, **self.drawing())
 
 
 @dataclass(frozen=True)
-class AffineLearnerRecipe:
+class AffineLearnerRecipe(_Drawn):
     """f(x; W, b) = Wx + b."""
 
     kind: ClassVar[str] = "affine"
 
     def build(self) -> MakeLearner:
-        return AffineLearner
+        return partial(AffineLearner, **self.drawing())
 
 
 @dataclass(frozen=True)
-class SwiGLULearnerRecipe:
+class SwiGLULearnerRecipe(_Drawn):
     """A gated neural network without biases."""
 
     kind: ClassVar[str] = "swiglu"
@@ -81,10 +99,11 @@ class SwiGLULearnerRecipe:
     """width of the hidden layer, in widths of a head"""
 
     def __post_init__(self):
+        super().__post_init__()
         positive(2**10, factor=self.factor)
 
     def build(self) -> MakeLearner:
-        return partial(SwiGLULearner, factor=self.factor)
+        return partial(SwiGLULearner, factor=self.factor, **self.drawing())
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ _PIXELS = ViTRecipe(
 # nanoGPT's recipe for CPUs: 2000 steps, 100 of them warm-up; its decay of 0.1 times the rate is 1e-4 at the peak.
 _SHAKESPEARE = Recipe(
     data=ShakespeareRecipe(context=64),
-    model=LMRecipe(dim=128, depth=4, heads=4),
+    model=LMRecipe(dim=128, depth=4, heads=4, convolution=4),
     optimizer=AdamRecipe(rate=1e-3, warmup=0.05, decay=1e-4, b2=0.99, clip=1.0),
     epochs=1.5302,
     batch_size=12,

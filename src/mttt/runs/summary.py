@@ -25,6 +25,8 @@ class Summary(NamedTuple):
     epoch: float
     accuracy: float | None
     """of its result, or else of its newest evaluation"""
+    bits_per_byte: float | None
+    """the same, if it is trained on text"""
     result_step: int | None
     """the step of its result, if it has one"""
     in_use: bool
@@ -61,6 +63,7 @@ def summary(run: Run) -> Summary:
         step=last.get("step", 0),
         epoch=next((record["epoch"] for record in reversed(records) if "epoch" in record), 0.0),
         accuracy=judged.get("accuracy"),
+        bits_per_byte=judged.get("bits_per_byte"),
         result_step=None if result is None else result["step"],
         in_use=_in_use(run),
         changed=max(path.stat().st_mtime for path in written),

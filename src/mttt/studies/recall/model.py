@@ -9,7 +9,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from mttt.mixers import Convolved, MakeMixer
 from mttt.models import Size, Stack
 from mttt.models.lm import TokenTable
-from mttt.nn import LayerNorm
+from mttt.nn import Dense, LayerNorm
+from mttt.nn.dense import fan_in_uniform
 from mttt.studies.recall.sequences import VOCABULARY
 
 CONVOLUTION, SPREAD = 3, 0.5
@@ -39,26 +40,21 @@ class Rememberer(eqx.Module):
     embed: TokenTable
     stack: Stack
     norm: LayerNorm
+    logits: Dense
 
     def __init__(self, size: Size, mixer: MakeMixer, *, key: PRNGKeyArray):
-        embed_key, stack_key = jax.random.split(key)
+        embed_key, stack_key, logits_key = jax.random.split(key, 3)
         self.embed = TokenTable(VOCABULARY, size.dim, key=embed_key)
         self.stack = Stack(size.dim, size.depth, size.heads, mixer=DrawnConvolution(mixer), mlp_factor=0, key=stack_key)
         self.norm = LayerNorm(size.dim)
+        self.logits = Dense(size.dim, VOCABULARY, kernel_init=fan_in_uniform, key=logits_key)
 
     def __call__(self, tokens: Int[Array, " n"], *, key: PRNGKeyArray | None = None) -> Float[Array, "questions v"]:
         """One sequence, without its last value, to the logits after every key of its second half."""
         mixed = self.stack(self.embed.embed(tokens), key=key).tokens
-        return self.embed.logits(self.norm(mixed[(tokens.shape[0] + 1) // 2 :: 2]))
+        return self.logits(self.norm(mixed[(tokens.shape[0] + 1) // 2 :: 2]))
 
     def state_bytes(self, tokens: int) -> int:
         """What one block keeps of so many tokens, to go on from. Only self-attention's state grows with them."""
         full = jax.eval_shape(lambda: self.stack.make_room(self.stack.start(), tokens))
         return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(full)) // self.stack.depth
-
-
-def with_small_start(model: Rememberer, scale: float) -> Rememberer:
-    """A model of TTT layers with a smaller W₀: what the first tokens taught it is heard sooner beside it."""
-    initial = lambda model: model.stack.blocks.mixer.mixer.initial  # noqa: E731
-    small = jax.tree.map(lambda leaf: scale * leaf if eqx.is_inexact_array(leaf) else leaf, initial(model))
-    return eqx.tree_at(initial, model, small)

@@ -19,12 +19,10 @@ from mttt.recipes.causal import (
 )
 from mttt.recipes.causal_ttt import DELTA_RULE, TTT_LINEAR, TTT_MLP, CausalTTTRecipe, ChunksRecipe
 from mttt.recipes.inner_optimizers import FixedRateRecipe
-from mttt.studies.recall.model import Rememberer, with_small_start
+from mttt.studies.recall.model import Rememberer
 
 SIZE = Size(dim=64, depth=2, heads=2)
 WINDOW = 32
-W0_SCALE = 0.1
-"""W₀ of TTT-MLP and TTT-Linear in parts of what the library draws: about N(0, 0.02²), as its authors have it"""
 
 
 @dataclass(frozen=True)
@@ -38,9 +36,7 @@ class RecallRow:
 
     def model(self, pairs: int, *, key: PRNGKeyArray) -> Rememberer:
         """The model for sequences with so many pairs."""
-        model = Rememberer(SIZE, self.mixer.build(4 * pairs - 1), key=key)
-        learns = isinstance(self.mixer, CausalTTTRecipe) and self.mixer.start == "trained"
-        return with_small_start(model, W0_SCALE) if learns else model
+        return Rememberer(SIZE, self.mixer.build(4 * pairs - 1), key=key)
 
 
 TTT_MLP_ROW = RecallRow("ttt-mlp", "TTT-MLP, b = 16", TTT_MLP)

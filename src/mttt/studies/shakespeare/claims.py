@@ -8,7 +8,7 @@ from pathlib import Path
 from mttt.runs import Record
 from mttt.studies.claims import Claim
 from mttt.studies.shakespeare.grid import LEARNS, LONGER
-from mttt.studies.shakespeare.rows import ATTENTION, DELTA, ELU, GATED, LINEAR, MLP, NANOGPT, SLIDING, TextRow
+from mttt.studies.shakespeare.rows import ALONE, ATTENTION, DELTA, ELU, GATED, LINEAR, MLP, NANOGPT, SLIDING, TextRow
 from mttt.studies.statistics import Part, above, below, counted, informing
 
 CLOSE = 0.05
@@ -64,7 +64,7 @@ def text_claims(records: Sequence[Record], speeds: Path) -> list[Claim]:
                 losses.close(MLP),
                 losses.close(LINEAR),
                 *(informing(losses.close(row)) for row in (DELTA, GATED, ELU, SLIDING)),
-                informing(losses.close(MLP, NANOGPT)),
+                *(informing(losses.close(MLP, row)) for row in (ALONE, NANOGPT)),
             ),
         ),
         Claim(

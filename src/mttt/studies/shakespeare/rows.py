@@ -1,4 +1,8 @@
-"""The language models that are compared: nanoGPT's first, then the same budget for each mixer."""
+"""The language models that are compared: nanoGPT's first, then the same budget and the same block for each mixer.
+
+Before each mixer is a short causal convolution, as in the models of which the recurrent ones are known. Without it a
+state has to find out by itself which byte came just before.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -15,30 +19,33 @@ from mttt.recipes.lm import LMRecipe
 
 @dataclass(frozen=True)
 class TextRow:
-    """A mixer in a language model without positions of its own."""
+    """A mixer in a language model."""
 
     name: str
     """what directories and `--only` call it"""
     label: str
     mixer: CausalTTTRecipe | CausalMixerRecipe
+    convolution: int = 4
+    """width of the convolution before it; 0 is none"""
     like_gpt: bool = False
     """learned positions, and all kernels drawn small: nanoGPT's model"""
 
     def recipe(self, base: Recipe, seed: int) -> Recipe:
         """The base with this row's model."""
         assert isinstance(base.model, LMRecipe)
-        model = replace(base.model, mixer=self.mixer)
+        model = replace(base.model, mixer=self.mixer, convolution=self.convolution)
         if self.like_gpt:
             model = replace(model, positions="learned", drawn="gpt2")
         return replace(base, model=model, seed=seed)
 
 
-NANOGPT = TextRow("nanogpt", "self-attention, nanoGPT's model", CausalSelfAttentionRecipe(rotary=0.0), like_gpt=True)
-ATTENTION = TextRow("self-attention", "self-attention, rotary", CausalSelfAttentionRecipe())
+NANOGPT = TextRow("nanogpt", "nanoGPT's model", CausalSelfAttentionRecipe(rotary=0.0), convolution=0, like_gpt=True)
+ALONE = TextRow("self-attention-alone", "self-attention, no convolution", CausalSelfAttentionRecipe(), convolution=0)
+ATTENTION = TextRow("self-attention", "self-attention", CausalSelfAttentionRecipe())
 MLP = TextRow("ttt-mlp", "TTT-MLP, b = 16", TTT_MLP)
 LINEAR = TextRow("ttt-linear", "TTT-Linear, b = 16", TTT_LINEAR)
 DELTA = TextRow("delta-rule", "delta rule", DELTA_RULE)
 GATED = TextRow("gated-delta-rule", "gated delta rule", GATED_DELTA_RULE)
 ELU = TextRow("elu-linear-attention", "linear attention, elu + 1", CausalEluLinearAttentionRecipe())
 SLIDING = TextRow("sliding-window", "sliding window of 64", SlidingWindowRecipe(window=64))
-ROWS = (NANOGPT, ATTENTION, MLP, LINEAR, DELTA, GATED, ELU, SLIDING)
+ROWS = (NANOGPT, ALONE, ATTENTION, MLP, LINEAR, DELTA, GATED, ELU, SLIDING)
