@@ -20,7 +20,7 @@ from mttt.studies.recall.training import RecallJob, settings, train_recall
 from mttt.studies.watch import Watcher
 from mttt.training import Observer
 
-PAIRS = (8, 16, 32)
+PAIRS = (16, 32, 64)
 
 
 def recall_jobs(rows: Sequence[RecallRow], pairs: Sequence[int], seeds: int) -> list[RecallJob]:

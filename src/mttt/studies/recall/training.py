@@ -15,6 +15,8 @@ from mttt.studies.recall.rows import RecallRow
 from mttt.studies.recall.sequences import Recall, Sequences
 
 BATCH, STEPS, PEAK, CLIP = 64, 600, 3e-3, 1.0
+FRESH = 100
+"""seeds are counted from here: those below were those of the trials by which the recipe was chosen"""
 JUDGED = 512
 """sequences that a trained model is judged by, drawn with another seed than any that it is trained on"""
 _EVERY = 20
@@ -42,14 +44,14 @@ def train_recall(job: RecallJob, steps: int, see: Callable[[Record], None] = lam
     begin = time.perf_counter()
     rate = schedule(peak=PEAK, warmup=max(1, steps // 10), steps=steps)
     rule = ExactGradient(outer_optimizer(rate, peak=PEAK, decay=0.0, clip=CLIP))
-    model_key, state_key = jax.random.split(jax.random.key(job.seed))
+    model_key, state_key = jax.random.split(jax.random.key(FRESH + job.seed))
     state = State(job.row.model(job.pairs, key=model_key), rule, key=state_key)
     sizes = {
         "parameters": sum(leaf.size for leaf in jax.tree.leaves(state.model)),
         "state_bytes": state.model.state_bytes(4 * job.pairs),
     }
     objective, curve, found = Recalled(), [], {}
-    program, draw = Program(state, objective=objective, rule=rule), Recall(job.pairs, 2 * job.seed)
+    program, draw = Program(state, objective=objective, rule=rule), Recall(job.pairs, 2 * (FRESH + job.seed))
     try:
         for step in range(1, steps + 1):
             state, done = program(state, draw.batch(step, BATCH))
@@ -79,4 +81,4 @@ def _look(state: State, step: int, curve: list[Record], see: Callable[[Record], 
 def _judged(job: RecallJob) -> Iterator[Sequences]:
     """Batches with a seed that is odd: those that are trained on have even ones."""
     for number in range(JUDGED // BATCH):
-        yield Recall(job.pairs, 2 * job.seed + 1).batch(number, BATCH)
+        yield Recall(job.pairs, 2 * (FRESH + job.seed) + 1).batch(number, BATCH)
