@@ -1,6 +1,6 @@
 """The dual form: a chunk is answered and learned by a few products, without the weights of any token inside it."""
 
-from typing import final
+from typing import Any, final
 
 import equinox as eqx
 from jaxtyping import Array, Float
@@ -27,10 +27,10 @@ class Dual(Form):
         assert isinstance(optimizer, GradientDescent) and carry.t is not None
         return shares_of(chunk, self.course.places, optimizer.rate_at(carry.t))
 
-    def advance(self, carry: Carry, chunk: Chunk) -> tuple[Carry, Float[Array, "b k"], Steps]:
+    def advance(self, carry: Carry, chunk: Chunk, kept: Any = None) -> tuple[Carry, Float[Array, "b k"], Steps]:
         course, learner, shares = self.course, carry.learner, self._shares(carry, chunk)
         slopes = lambda answers: slopes_of(course.losses, answers, chunk.targets)  # noqa: E731
-        steps, _ = steps_of(learner, chunk.inputs, slopes, shares.scale)
+        steps = steps_of(learner, chunk.inputs, slopes, shares.scale)
         new = step_by(learner, steps, shares.after, shares.scale_after)
         if not course.chunking.learns_first:
             answers = learner(chunk.queries)

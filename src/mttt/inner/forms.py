@@ -34,9 +34,17 @@ class Form(eqx.Module):
     size: eqx.AbstractVar[int]
     """how many tokens are taken at a time"""
 
+    @property
+    def each(self) -> bool:
+        """Whether every token is a step: any number of them is complete, and one that is masked weighs 0."""
+        return False
+
     @abc.abstractmethod
-    def advance(self, carry: Carry, chunk: Chunk) -> tuple[Carry, Float[Array, "b k"], Any]:
-        """The carry after the chunk, the answers to its queries, and what an adjoint may keep of the step."""
+    def advance(self, carry: Carry, chunk: Chunk, kept: Any = None) -> tuple[Carry, Float[Array, "b k"], Any]:
+        """The carry after the chunk, the answers to its queries, and what an adjoint may keep of the step.
+
+        `kept` is what was kept when the same step was taken before, and may spare some of it now.
+        """
 
     @abc.abstractmethod
     def read(self, adjoint: Adjoint, carry: Carry, chunks: Chunk) -> tuple[Carry, Float[Array, "chunks b k"]]:

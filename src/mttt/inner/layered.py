@@ -6,7 +6,8 @@ no weights of any token in between; and a step can be undone by adding the outer
 """
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import Any, NamedTuple, Protocol, final, runtime_checkable
 
 import equinox as eqx
@@ -54,23 +55,25 @@ def steps_of(
     inputs: Float[Array, "n k"],
     slopes: Callable[[Float[Array, "n k"]], Float[Array, "n k"]],
     scale: Float[Array, " n"] | None = None,
-) -> tuple[Steps, Float[Array, "n k"]]:
+    taught: tuple[Steps, Float[Array, "n m"]] | None = None,
+) -> Steps:
     """The gradient of every token's loss at the weights as they are, times `scale` if each token has its own scale.
 
-    `slopes` are the gradients of the losses by the answers. The answers themselves come with it.
+    `slopes` are the gradients of the losses by the answers. `taught` are steps, and the share of each that a token has
+    learned before its gradient is taken.
     """
 
     def run(shifts: Any) -> tuple[Array, Any]:
-        seen, left = [], list(shifts)
+        seen, left, lessons = [], list(shifts), _lessons(taught)
 
         def apply(layer: AffineMap, x: Array) -> Array:
             seen.append(x)
-            return _times(scale, layer(x)) + left.pop(0)
+            return _after(layer, x, scale, lessons) + left.pop(0)
 
         return learner.through(inputs, apply), tuple(seen)
 
     answers, pull, seen = jax.vjp(run, _zeros(learner, inputs), has_aux=True)
-    return Steps(seen, pull(slopes(answers))[0]), answers
+    return Steps(seen, pull(slopes(answers))[0])
 
 
 def answers_after(
@@ -81,15 +84,8 @@ def answers_after(
     scale: Float[Array, " m"] | None = None,
 ) -> Float[Array, "m k"]:
     """What the learner answers when row t has learned `shares[t, s]` of token s's step; the weights are never made."""
-    seen, cotangents = map(list, steps)
-
-    def apply(layer: AffineMap, x: Array) -> Array:
-        like, cotangent = seen.pop(0), cotangents.pop(0)
-        alike = x @ like.T
-        alike = alike if layer.bias is None else alike + 1
-        return _times(scale, layer(x)) - (shares * alike) @ cotangent
-
-    return learner.through(inputs, apply)
+    lessons = _lessons((steps, shares))
+    return learner.through(inputs, lambda layer, x: _after(layer, x, scale, lessons))
 
 
 def step_by(
@@ -140,6 +136,27 @@ def _zeros(learner: LayeredLearner, inputs: Float[Array, "n k"]) -> tuple[Array,
 
     jax.eval_shape(run, inputs)
     return tuple(jnp.zeros(*shape) for shape in shapes)
+
+
+Lesson = tuple[Array, Array, Array]
+
+
+def _lessons(taught: tuple[Steps, Array] | None) -> Iterator[Lesson | None]:
+    """What each map, in their order, was taught: inputs, cotangents, and the share of each that a token has."""
+    if taught is None:
+        return repeat(None)
+    (seen, cotangents), shares = taught
+    return ((x, cotangent, shares) for x, cotangent in zip(seen, cotangents, strict=True))
+
+
+def _after(layer: AffineMap, x: Array, scale: Array | None, lessons: Iterator[Lesson | None]) -> Array:
+    """The map after it was taught, which takes inner products with what it was taught by, and no new weights."""
+    rows = _times(scale, layer(x))
+    if (lesson := next(lessons)) is None:
+        return rows
+    seen, cotangents, shares = lesson
+    alike = x @ seen.T
+    return rows - (shares * (alike if layer.bias is None else alike + 1)) @ cotangents
 
 
 def _times(scale: Float[Array, " n"] | None, rows: Float[Array, "n o"]) -> Float[Array, "n o"]:

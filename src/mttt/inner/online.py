@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from mttt.inner import substitution, wy
 from mttt.inner.adjoint import Adjoint, Recompute
 from mttt.inner.carry import Carry
 from mttt.inner.chunks import Chunk, Chunking
@@ -19,8 +20,9 @@ from mttt.inner.linear import LinearLearner
 from mttt.inner.optimizer import GradientDescent, Optimizer
 from mttt.inner.rates import Rates
 from mttt.inner.recurrent import Recurrent
+from mttt.inner.substitution import Substitution
 from mttt.inner.task import TokenwiseTask
-from mttt.inner.wy import BLOCK, WY
+from mttt.inner.wy import WY
 
 
 class Read(NamedTuple):
@@ -36,11 +38,14 @@ def form_of(course: Course, learner: Any, tokens: int) -> Form:
     descends = isinstance(optimizer, GradientDescent)
     one_rate = descends and jnp.ndim(optimizer.rate_at(0)) == 0 and getattr(optimizer.rate, "ndim", 0) == 0
     single = chunking.size == 1 and chunking.learns_first
+    # Arrays that a loss which is no module may close over could not be differentiated by in a backward pass of our own.
+    whole = isinstance(course.losses, eqx.Module)
     if single and one_rate and isinstance(learner, LinearLearner) and has_straight_slope(course.losses):
-        return WY(course, min(BLOCK, tokens))
+        return WY(course, min(wy.BLOCK, tokens))
+    if single and one_rate and isinstance(learner, LayeredLearner) and whole:
+        return Substitution(course, min(substitution.BLOCK, tokens))
     if descends and isinstance(learner, LayeredLearner):
-        # Arrays that a loss which is no module may close over could not be differentiated by while steps are undone.
-        return Dual(course, chunking.size, undoes=isinstance(course.losses, eqx.Module))
+        return Dual(course, chunking.size, undoes=whole)
     return Recurrent(course, chunking.size)
 
 
@@ -96,7 +101,7 @@ def _read(
     answers = []
     if count:
         whole = jax.tree.map(lambda a: a[: n - left].reshape(count, form.size, *a.shape[1:]), rows)
-        if mask is not None and not isinstance(form, WY):
+        if mask is not None and not form.each:
             whole = whole._replace(full=jnp.all(mask[: n - left].reshape(count, form.size), axis=1))
         carry, found = form.read(adjoint, carry, whole)
         answers.append(found.reshape(-1, found.shape[-1]))
@@ -104,7 +109,7 @@ def _read(
         rest = jax.tree.map(lambda a: a[n - left :], rows)
         after, found, _ = _shorter(form, left).advance(carry, rest)
         answers.append(found)
-        carry = after if isinstance(form, WY) else carry
+        carry = after if form.each else carry
     return jnp.concatenate(answers) if len(answers) > 1 else answers[0], carry
 
 

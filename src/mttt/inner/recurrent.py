@@ -22,7 +22,7 @@ class Recurrent(Form):
     size: int = eqx.field(static=True)
     undoes: bool = eqx.field(default=False, static=True)
 
-    def advance(self, carry: Carry, chunk: Chunk) -> tuple[Carry, Float[Array, "b k"], None]:
+    def advance(self, carry: Carry, chunk: Chunk, kept: Any = None) -> tuple[Carry, Float[Array, "b k"], None]:
         course = self.course
         weights, rest = eqx.partition(carry.learner, eqx.is_inexact_array)
         shares = shares_of(chunk, course.places)

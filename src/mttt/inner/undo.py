@@ -51,8 +51,9 @@ class Undo(Adjoint):
         forms, static_form = eqx.partition(form, eqx.is_array)
         carries, static_carry = eqx.partition(carry, eqx.is_array)
 
-        def advance(forms: Any, carries: Any, chunk: Any) -> tuple[Any, Any, Any]:
-            new, answers, kept = eqx.combine(forms, static_form).advance(eqx.combine(carries, static_carry), chunk)
+        def advance(forms: Any, carries: Any, chunk: Any, kept: Any = None) -> tuple[Any, Any, Any]:
+            form, carry = eqx.combine(forms, static_form), eqx.combine(carries, static_carry)
+            new, answers, kept = form.advance(carry, chunk, kept)
             return eqx.filter(new, eqx.is_array), answers, kept
 
         def undo(forms: Any, carries: Any, chunk: Any, kept: Any) -> Any:
@@ -90,7 +91,7 @@ def _undone(advance: Callable[..., Any], undo: Callable[..., Any], forms: Any, c
 
             def step(float_forms: Any, floats: Any, rows: Any) -> Any:
                 new, answers, _ = advance(
-                    eqx.combine(float_forms, other_forms), eqx.combine(floats, others), eqx.combine(rows, marks)
+                    eqx.combine(float_forms, other_forms), eqx.combine(floats, others), eqx.combine(rows, marks), kept
                 )
                 return eqx.filter(new, eqx.is_inexact_array), answers
 

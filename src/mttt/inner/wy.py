@@ -9,7 +9,7 @@ u_i of a block solve one triangular system (γ_i = α_1 ⋯ α_i, and everything
 This is the delta rule of DeltaNet and Gated DeltaNet (Yang et al., 2024) at the cost of linear attention in chunks.
 """
 
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import equinox as eqx
 import jax
@@ -46,7 +46,11 @@ class WY(Form):
     course: Course
     size: int = eqx.field(default=BLOCK, static=True)
 
-    def advance(self, carry: Carry, chunk: Chunk) -> tuple[Carry, Float[Array, "b k"], None]:
+    @property
+    def each(self) -> bool:
+        return True
+
+    def advance(self, carry: Carry, chunk: Chunk, kept: Any = None) -> tuple[Carry, Float[Array, "b k"], None]:
         carry, answers = self.read(Keep(), carry, jax.tree.map(lambda a: a[None], chunk))
         return carry, answers[0], None
 
