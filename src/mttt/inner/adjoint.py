@@ -23,6 +23,8 @@ SHORT = 256
 # A block has at least so many numbers, whatever they are worth in tokens: two small blocks compile longer than one, and
 # there is no memory to be saved.
 BLOCK = 128 * 64
+# So many tokens of a sequence are read again at a time, at the most: what is kept of them is still in a cache then.
+GROUP = 256
 
 
 class Adjoint(eqx.Module):
@@ -155,8 +157,8 @@ class Recompute(Adjoint):
     def read(self, form: Any, carry: C, chunks: Content) -> tuple[C, Array]:
         # Groups of chunks: the carry is kept before each group, and the chunks of one group are made again at a time.
         count = _rows(chunks)
-        size = math.isqrt(count) if self.block is None else max(1, self.block // form.size)
-        if (split := _split(chunks, max(1, size))) is None:
+        tokens = min(math.isqrt(count) * form.size, GROUP) if self.block is None else self.block
+        if (split := _split(chunks, max(1, tokens // form.size))) is None:
             return read_plainly(form, carry, chunks)
         groups, rest = split
         arrays, static = eqx.partition(carry, eqx.is_array)

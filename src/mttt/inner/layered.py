@@ -6,7 +6,7 @@ no weights of any token in between; and a step can be undone by adding the outer
 """
 
 import abc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple, Protocol, final, runtime_checkable
 
@@ -56,24 +56,46 @@ def steps_of(
     slopes: Callable[[Float[Array, "n k"]], Float[Array, "n k"]],
     scale: Float[Array, " n"] | None = None,
     taught: tuple[Steps, Float[Array, "n m"]] | None = None,
+    known: Sequence[Float[Array, "n _o"]] | None = None,
 ) -> Steps:
     """The gradient of every token's loss at the weights as they are, times `scale` if each token has its own scale.
 
     `slopes` are the gradients of the losses by the answers. `taught` are steps, and the share of each that a token has
-    learned before its gradient is taken.
+    learned before its gradient is taken. `known` are the outputs of the maps, if somebody has them: they are not made
+    again, and are differentiated as if they were.
     """
 
     def run(shifts: Any) -> tuple[Array, Any]:
         seen, left, lessons = [], list(shifts), _lessons(taught)
+        values = repeat(None) if known is None else iter(known)
 
         def apply(layer: AffineMap, x: Array) -> Array:
             seen.append(x)
-            return _after(layer, x, scale, lessons) + left.pop(0)
+            value, lesson = next(values), next(lessons)
+            out = _after(layer, x, scale, lesson) if value is None else _known(value, layer, x, scale, lesson)
+            return out + left.pop(0)
 
         return learner.through(inputs, apply), tuple(seen)
 
     answers, pull, seen = jax.vjp(run, _zeros(learner, inputs), has_aux=True)
     return Steps(seen, pull(slopes(answers))[0])
+
+
+def outputs_of(
+    learner: LayeredLearner,
+    inputs: Float[Array, "n k"],
+    scale: Float[Array, " n"] | None = None,
+    taught: tuple[Steps, Float[Array, "n m"]] | None = None,
+) -> tuple[Float[Array, "n _o"], ...]:
+    """The outputs of all maps, in their order."""
+    found, lessons = [], _lessons(taught)
+
+    def apply(layer: AffineMap, x: Array) -> Array:
+        found.append(_after(layer, x, scale, next(lessons)))
+        return found[-1]
+
+    learner.through(inputs, apply)
+    return tuple(found)
 
 
 def answers_after(
@@ -85,7 +107,7 @@ def answers_after(
 ) -> Float[Array, "m k"]:
     """What the learner answers when row t has learned `shares[t, s]` of token s's step; the weights are never made."""
     lessons = _lessons((steps, shares))
-    return learner.through(inputs, lambda layer, x: _after(layer, x, scale, lessons))
+    return learner.through(inputs, lambda layer, x: _after(layer, x, scale, next(lessons)))
 
 
 def step_by(
@@ -149,14 +171,26 @@ def _lessons(taught: tuple[Steps, Array] | None) -> Iterator[Lesson | None]:
     return ((x, cotangent, shares) for x, cotangent in zip(seen, cotangents, strict=True))
 
 
-def _after(layer: AffineMap, x: Array, scale: Array | None, lessons: Iterator[Lesson | None]) -> Array:
+def _after(layer: Any, x: Array, scale: Array | None, lesson: Lesson | None) -> Array:
     """The map after it was taught, which takes inner products with what it was taught by, and no new weights."""
     rows = _times(scale, layer(x))
-    if (lesson := next(lessons)) is None:
+    if lesson is None:
         return rows
     seen, cotangents, shares = lesson
     alike = x @ seen.T
     return rows - (shares * (alike if layer.bias is None else alike + 1)) @ cotangents
+
+
+@eqx.filter_custom_jvp
+def _known(value: Array, layer: Any, x: Array, scale: Array | None, lesson: Lesson | None) -> Array:
+    """`_after`, whose value somebody knows."""
+    return value
+
+
+@_known.def_jvp
+def _differ(primals: Any, tangents: Any) -> tuple[Array, Array]:
+    # Not the bare value: what is differentiated again has to depend on the same things again.
+    return _known(*primals), eqx.filter_jvp(_after, tuple(primals[1:]), tuple(tangents[1:]))[1]
 
 
 def _times(scale: Float[Array, " n"] | None, rows: Float[Array, "n o"]) -> Float[Array, "n o"]:

@@ -26,7 +26,7 @@ from mttt.inner.adjoint import Adjoint
 from mttt.inner.carry import Carry
 from mttt.inner.chunks import Chunk, Portions, shares_of
 from mttt.inner.forms import Course, Form, slopes_of
-from mttt.inner.layered import Steps, answers_after, step_back, step_by, steps_of
+from mttt.inner.layered import Steps, answers_after, outputs_of, step_back, step_by, steps_of
 from mttt.inner.optimizer import GradientDescent
 
 BLOCK = 16
@@ -66,14 +66,18 @@ class Substitution(Form):
         losses, other = eqx.partition(self.course.losses, eqx.is_inexact_array)
         rows = Rows(chunk.inputs, chunk.targets, jnp.tril(shares.of, -1), shares.scale)
 
-        def phi(known: Any, rows: Rows, inputs: Array, later: Steps | None) -> Steps:
-            weights, losses = known
+        def phi(given: Any, rows: Rows, inputs: Array, later: Steps | None, outputs: Any = None) -> Steps:
+            weights, losses = given
             slopes = lambda answers: slopes_of(eqx.combine(losses, other), answers, rows.targets)  # noqa: E731
             taught = None if later is None else (Steps((inputs, *later.inputs), later.cotangents), rows.shares)
-            steps = steps_of(eqx.combine(weights, rest), rows.inputs, slopes, rows.scale, taught)
+            steps = steps_of(eqx.combine(weights, rest), rows.inputs, slopes, rows.scale, taught, outputs)
             return Steps(steps.inputs[1:], steps.cotangents)
 
-        later = _substituted(phi, (weights, losses), rows, chunk.inputs, kept)
+        def outputs(given: Any, rows: Rows, inputs: Array, later: Steps) -> Any:
+            taught = Steps((inputs, *later.inputs), later.cotangents), rows.shares
+            return outputs_of(eqx.combine(given[0], rest), rows.inputs, rows.scale, taught)
+
+        later = _substituted(phi, outputs, (weights, losses), rows, chunk.inputs, kept)
         steps = Steps((chunk.inputs, *later.inputs), later.cotangents)
         answers = answers_after(learner, chunk.queries, steps, shares.of, shares.scale)
         new = step_by(learner, steps, shares.after, shares.scale_after)
@@ -88,48 +92,55 @@ class Substitution(Form):
         return Carry(step_back(carry.learner, steps, shares.after, shares.scale_after), carry.state, carry.t)
 
 
-def _one_by_one(rows: Rows) -> Rows:
+def _one_by_one(rows: Any) -> Any:
     """A leading axis of tokens, each a row."""
     return jax.tree.map(lambda a: a[:, None], rows)
 
 
 def _substituted(
-    phi: Callable[..., Steps], known: Any, rows: Rows, inputs: Float[Array, "b k"], kept: Steps | None
+    phi: Callable[..., Steps],
+    outputs: Callable[..., Any],
+    given: Any,
+    rows: Rows,
+    inputs: Float[Array, "b k"],
+    kept: Steps | None,
 ) -> Steps:
     """U with U = Φ(U), row by row unless it was kept. It is not differentiated by what was kept."""
 
     @jax.custom_vjp
-    def solve(known: Any, rows: Rows, inputs: Array, kept: Steps | None) -> Steps:
+    def solve(given: Any, rows: Rows, inputs: Array, kept: Steps | None) -> Steps:
         if kept is not None:
             return kept
-        shapes = jax.eval_shape(phi, known, rows, inputs, None)
+        shapes = jax.eval_shape(phi, given, rows, inputs, None)
         empty = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
 
         def body(steps: Steps, x: tuple[Array, Rows]) -> tuple[Steps, None]:
             t, row = x
             put = lambda all_rows, one: jax.lax.dynamic_update_index_in_dim(all_rows, one[0], t, 0)  # noqa: E731
-            return jax.tree.map(put, steps, phi(known, row, inputs, steps)), None
+            return jax.tree.map(put, steps, phi(given, row, inputs, steps)), None
 
         order = jnp.arange(inputs.shape[0])
         return jax.lax.scan(body, empty, (order, _one_by_one(rows)))[0]
 
-    def forward(known: Any, rows: Rows, inputs: Array, kept: Steps | None) -> tuple[Steps, Any]:
-        steps = solve(known, rows, inputs, kept)
-        return steps, (known, rows, inputs, kept, steps)
+    def forward(given: Any, rows: Rows, inputs: Array, kept: Steps | None) -> tuple[Steps, Any]:
+        steps = solve(given, rows, inputs, kept)
+        return steps, (given, rows, inputs, kept, steps)
 
     def backward(residuals: Any, cotangent: Steps) -> Any:
-        known, rows, inputs, kept, steps = residuals
+        given, rows, inputs, kept, steps = residuals
 
-        def body(cotangent: Steps, x: tuple[Array, Rows]) -> tuple[Steps, None]:
-            t, row = x
+        def body(cotangent: Steps, x: tuple[Array, Rows, Any]) -> tuple[Steps, None]:
+            t, row, out = x
             own = jax.tree.map(lambda a: jax.lax.dynamic_index_in_dim(a, t, 0), cotangent)
-            _, pull = jax.vjp(lambda steps: phi(known, row, inputs, steps), steps)
+            _, pull = jax.vjp(lambda steps: phi(given, row, inputs, steps, out), steps)
             return jax.tree.map(jnp.add, cotangent, pull(own)[0]), None
 
         order = jnp.arange(inputs.shape[0])
-        cotangent, _ = jax.lax.scan(body, cotangent, (order, _one_by_one(rows)), reverse=True)
-        _, pull = jax.vjp(lambda known, rows, inputs: phi(known, rows, inputs, steps), known, rows, inputs)
+        found = outputs(given, rows, inputs, steps)
+        each = (order, *_one_by_one((rows, found)))
+        cotangent, _ = jax.lax.scan(body, cotangent, each, reverse=True)
+        _, pull = jax.vjp(lambda given, rows, inputs: phi(given, rows, inputs, steps), given, rows, inputs)
         return *pull(cotangent), jax.tree.map(jnp.zeros_like, kept)
 
     solve.defvjp(forward, backward)
-    return solve(known, rows, inputs, kept)
+    return solve(given, rows, inputs, kept)
