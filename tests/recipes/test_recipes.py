@@ -35,6 +35,7 @@ from mttt.recipes.inner import (
     ReconstructionRecipe,
 )
 from mttt.recipes.inner_optimizers import FixedRateRecipe, InnerAdamRecipe, LearnedRateRecipe, MomentumRecipe
+from mttt.recipes.rates import GatedRatesRecipe
 from mttt.recipes.ttt import MTTT_LINEAR, TTTRecipe
 from mttt.runs import Run, RunError
 from mttt.training import prepare
@@ -116,10 +117,10 @@ def test_names_stand_for_products_of_one_kind():
 def test_what_is_chosen_decides_what_can_be_chosen():
     attention = train.parse(["--model.mixer", "self-attention"])[1].recipe
     assert set(options(attention)) == {"data", "model", "model.mixer", "outer"}
-    parts = {"learner", "task", "optimizer", "batching", "adjoint"}
+    parts = {"learner", "task", "optimizer", "rates", "batching", "adjoint"}
     every = {"data", "model", "model.mixer", "outer"} | {f"model.mixer.{part}" for part in parts}
     assert set(OPTIONS) == every
-    assert set(possible_choices(Recipe)) == every | {"model.mixer.rates", "model.mixer.chunks"}  # of causal TTT
+    assert set(possible_choices(Recipe)) == every | {"model.mixer.chunks"}  # of causal TTT
 
 
 @pytest.mark.parametrize(
@@ -132,6 +133,7 @@ def test_what_is_chosen_decides_what_can_be_chosen():
         ("--model.mixer.start memory", "start"),
         ("--model.mixer.learner nadaraya-watson", "start"),
         ("--model.mixer kernel --model.mixer.optimizer adam", "optimizer"),
+        ("--model.mixer kernel --model.mixer.rates gated", "rates"),
     ],
 )
 def test_products_without_a_meaning_are_refused(words, field):
@@ -147,6 +149,7 @@ def test_a_product_is_built_of_what_it_names():
         "frozen",
         ReconstructionRecipe(decoder_norm=False, normalisation="paper"),
         MomentumRecipe(0.3, 0.5),
+        GatedRatesRecipe(0.25),
         MiniBatchesRecipe(2),
         RecomputeRecipe(5),
     )
@@ -158,9 +161,10 @@ def test_a_product_is_built_of_what_it_names():
         "momentum": 0.5,
     }
     assert (layer.batching, layer.adjoint) == (mttt.MiniBatches(2), mttt.Recompute(5))
+    assert layer.rates.gate.scale == 0.25
     for start, kind in (("trained", mttt.Trained), ("zeros", mttt.Zeros)):
         layer = replace(MTTT_LINEAR, start=start, adjoint=KeepRecipe()).build(8)(8, 2, key=jax.random.key(0))
-        assert isinstance(layer.start, kind) and layer.adjoint == mttt.Keep()
+        assert isinstance(layer.start, kind) and layer.adjoint == mttt.Keep() and layer.rates is None
 
 
 def test_an_optimizer_can_be_had_at_another_rate():

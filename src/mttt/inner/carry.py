@@ -13,13 +13,9 @@ from mttt.inner.adjoint import Adjoint
 from mttt.inner.batching import Phase, Rows, every_row
 from mttt.inner.learner import TokenwiseLearner, answers_of
 from mttt.inner.optimizer import Optimizer
+from mttt.inner.rates import Rates
 from mttt.inner.task import Problem, Task
-from mttt.nn.axis import count_of_all, total
-
-
-def mean_of(total: Float[Array, "*shape"], count: int | Int[Array, ""]) -> Float[Array, "*shape"]:
-    """total / count. Where the count is known only when the program runs, it may be 0, and the mean is 0 then."""
-    return total / (count if isinstance(count, int) else jnp.maximum(count, 1).astype(total.dtype))
+from mttt.nn.axis import count_of_all, mean_of, total
 
 
 class Start(eqx.Module):
@@ -106,15 +102,23 @@ class Begun(NamedTuple):
     losses: list[Float[Array, " steps"]] | None
 
 
+class Rated(NamedTuple):
+    """What problems are posed of, and how much each row is learned; None: all alike."""
+
+    posed: PyTree[Array]
+    eta: Float[Array, " n"] | None
+
+
 class Lesson(NamedTuple):
     """All that a step has to know besides the carry: the problem of one input, and how to learn it."""
 
     task: Task
     tokens: Float[Array, "n d"]
     mask: Bool[Array, " n"] | None
-    rows: PyTree[Array]
+    rows: "Rated"
     pose: Callable[[PyTree[Array]], Problem]
     phases: list[Phase]
+    rates: Rates | None
     optimizer: Optimizer
     adjoint: Adjoint
     key: PRNGKeyArray | None
@@ -131,8 +135,11 @@ class Lesson(NamedTuple):
         weights, rest = eqx.partition(carry.learner, eqx.is_inexact_array)
         count = count_of_all(rows.real, self.axis)
 
-        def gradient(content: tuple[PyTree[Array], Any]) -> PyTree[Array]:
-            return jax.grad(lambda weights: self._part(eqx.combine(weights, rest), content, count, key))(weights)
+        def gradient(content: tuple[Rated, Any]) -> PyTree[Array]:
+            def part(weights: PyTree[Array]) -> Float[Array, ""]:
+                return self.share(self._losses(eqx.combine(weights, rest), content, key, content[0].eta), count)
+
+            return jax.grad(part)(weights)
 
         return carry.update(self.optimizer, self._sum(gradient, rows, carry.learner))
 
@@ -144,18 +151,24 @@ class Lesson(NamedTuple):
         """ℓ(W): the mean over all tokens."""
         rows = every_row(self.rows, self.mask)
         count = count_of_all(rows.real, self.axis)
-        return self._sum(lambda content: self._part(learner, content, count, None), rows, learner, alone=True)
+        part = lambda content: mean_of(self._losses(learner, content, None, None), count)  # noqa: E731
+        return self._sum(part, rows, learner, alone=True)
+
+    def share(self, total: Float[Array, "*shape"], count: int | Int[Array, ""]) -> Float[Array, "*shape"]:
+        """What a sum over some rows is in a step on `count` of them: a part of their mean, unless rates say else."""
+        return mean_of(total, count) if self.rates is None else self.rates.whole(total, count)
 
     def _sum(self, function: Callable[..., Any], rows: Rows, learner: Any, *, alone: bool | None = None) -> Any:
         alone = sum(phase.steps for phase in self.phases) <= 1 if alone is None else alone
         content, n = (rows.content, rows.mask), self.tokens.shape[0]
         return total(self.adjoint.sum(function, content, learner, tokens=n, alone=alone), self.axis)
 
-    def _part(
-        self, learner: Any, content: tuple[PyTree[Array], Any], count: Any, key: PRNGKeyArray | None
+    def _losses(
+        self, learner: Any, content: tuple[Rated, Any], key: PRNGKeyArray | None, eta: Float[Array, " n"] | None
     ) -> Float[Array, ""]:
-        """What some of `count` rows add to their mean loss."""
-        rows, mask = content
+        """The sum of the losses of some rows, each times its η."""
+        (rows, _), mask = content
         posed = self.pose(rows)
         losses = posed.losses_of(answers_of(learner, posed.inputs, key=key))
-        return mean_of(jnp.sum(losses if mask is None else jnp.where(mask, losses, 0)), count)
+        losses = losses if eta is None else losses * eta.astype(losses.dtype)
+        return jnp.sum(losses if mask is None else jnp.where(mask, losses, 0))

@@ -59,7 +59,9 @@ class KeyValue(TokenwiseTask):
 
     With `residual` the target is value − key, and the layer's output is its query plus the answer: the learner has to
     know only what differs. With `norm` the answer is normalised, in the task and in the output alike; all heads have
-    their own scale and shift. With `unit` keys and queries have norm 1, as the delta rule wants them.
+    their own scale and shift. With `unit` keys and queries have norm 1, as the delta rule wants them. `output_norm`
+    normalises what leaves the layer's heads, and nothing in the task: a learner that begins at W = 0 answers with small
+    numbers at first, which nobody would hear.
     `KeyValue(dim, width, residual=True, norm=True, key=key)` is the task of TTT-Linear and TTT-MLP (Sun et al., 2024).
     """
 
@@ -67,6 +69,7 @@ class KeyValue(TokenwiseTask):
     value: Dense
     loss: RowLoss
     norm: LayerNorm | None
+    output_norm: LayerNorm | None
     residual: bool = eqx.field(static=True)
     unit: bool = eqx.field(static=True)
 
@@ -79,6 +82,7 @@ class KeyValue(TokenwiseTask):
         norm: bool = False,
         residual: bool = False,
         unit: bool = False,
+        output_norm: bool = False,
         key: PRNGKeyArray,
     ):
         check_whole(dim=dim, width=width)
@@ -88,6 +92,7 @@ class KeyValue(TokenwiseTask):
         self.value = Dense(dim, width, key=value_key, kernel_init=fan_in_uniform)
         self.loss = loss
         self.norm = LayerNorm(width) if norm else None
+        self.output_norm = LayerNorm(width) if output_norm else None
         self.residual, self.unit = residual, unit
 
     def __call__(self, tokens: Float[Array, "n d"]) -> Problem:
@@ -101,7 +106,8 @@ class KeyValue(TokenwiseTask):
 
     def outputs(self, answers: Float[Array, "n k"], queries: Float[Array, "n k"]) -> Float[Array, "n k"]:
         answers = answers if self.norm is None else self.norm(answers)
-        return queries + answers if self.residual else answers
+        outputs = queries + answers if self.residual else answers
+        return outputs if self.output_norm is None else self.output_norm(outputs)
 
     def report(self, losses: Float[Array, "*t"]) -> Float[Array, "*t"]:
         """The mean over tokens and over the k features."""

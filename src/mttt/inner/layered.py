@@ -160,10 +160,10 @@ def _zeros(learner: LayeredLearner, inputs: Float[Array, "n k"]) -> tuple[Array,
     return tuple(jnp.zeros(*shape) for shape in shapes)
 
 
-Lesson = tuple[Array, Array, Array]
+Taught = tuple[Array, Array, Array]
 
 
-def _lessons(taught: tuple[Steps, Array] | None) -> Iterator[Lesson | None]:
+def _lessons(taught: tuple[Steps, Array] | None) -> Iterator[Taught | None]:
     """What each map, in their order, was taught: inputs, cotangents, and the share of each that a token has."""
     if taught is None:
         return repeat(None)
@@ -171,7 +171,7 @@ def _lessons(taught: tuple[Steps, Array] | None) -> Iterator[Lesson | None]:
     return ((x, cotangent, shares) for x, cotangent in zip(seen, cotangents, strict=True))
 
 
-def _after(layer: Any, x: Array, scale: Array | None, lesson: Lesson | None) -> Array:
+def _after(layer: Any, x: Array, scale: Array | None, lesson: Taught | None) -> Array:
     """The map after it was taught, which takes inner products with what it was taught by, and no new weights."""
     rows = _times(scale, layer(x))
     if lesson is None:
@@ -182,7 +182,7 @@ def _after(layer: Any, x: Array, scale: Array | None, lesson: Lesson | None) -> 
 
 
 @eqx.filter_custom_jvp
-def _known(value: Array, layer: Any, x: Array, scale: Array | None, lesson: Lesson | None) -> Array:
+def _known(value: Array, layer: Any, x: Array, scale: Array | None, lesson: Taught | None) -> Array:
     """`_after`, whose value somebody knows."""
     return value
 

@@ -7,8 +7,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from mttt.inner.adjoint import Adjoint, Recompute
 from mttt.inner.batching import Batching
-from mttt.inner.carry import Carry, Lesson, Start
+from mttt.inner.carry import Carry, Lesson, Rated, Start
 from mttt.inner.optimizer import Optimizer
+from mttt.inner.rates import Rates
 from mttt.inner.task import Task
 from mttt.nn.check import check_instance, check_tokens
 from mttt.nn.mask import keep_real
@@ -31,6 +32,7 @@ def inner_loop(
     mask: Any = None,
     key: PRNGKeyArray | None = None,
     losses: bool = False,
+    rates: Rates | None = None,
     adjoint: Adjoint = Recompute(),  # noqa: B008
     axis: str | None = None,
 ) -> Learned:
@@ -38,10 +40,11 @@ def inner_loop(
 
     `start` is W₀ (`Trained`, `Frozen` or `Zeros` of a learner, `Memory` of one without weights), or the carry of an
     earlier loop, which then goes on. `mask` (n,) is False for tokens that are only padding. `key` is for random
-    batchings and for learners that draw. Losses cost a forward pass for each step and one more: only if asked for.
-    Under `jax.shard_map`, `axis` names the mesh axis that the tokens of the input are split over: all parts learn one
-    W, from all tokens, and each takes its mini-batches from its own. The result is differentiable to any order, in
-    reverse mode, in everything that holds an array.
+    batchings and for learners that draw. `rates` say how much each token is learned; without, all are alike, and a step
+    descends on the mean of their losses. `losses` asks for that mean before each step and at the end, whatever the
+    rates; each costs a forward pass. Under `jax.shard_map`, `axis` names the mesh axis that the tokens of the input are
+    split over: all parts learn one W, from all tokens, and each takes its mini-batches from its own. The result is
+    differentiable to any order, in reverse mode, in everything that holds an array.
     """
     check_instance("start", start, Start, "Trained(learner)")
     check_instance("task", task, Task, "Reconstruction(dim, width, key=key)")
@@ -52,7 +55,8 @@ def inner_loop(
     split = batching.draw(tokens.shape[0], mask=mask, key=key)
     looks = split.looks + losses * (split.steps + 1)
     rows, pose = task.posing(tokens, keep=looks > 1 or adjoint.keeps_problem(tokens.shape[0]), mask=mask)
-    lesson = Lesson(task, tokens, mask, rows, pose, split.phases(rows), optimizer, adjoint, key, losses, axis)
+    rows = Rated(rows, None if rates is None else rates.of(tokens).eta)
+    lesson = Lesson(task, tokens, mask, rows, pose, split.phases(rows), rates, optimizer, adjoint, key, losses, axis)
     carry, phases, first = start.begin(lesson)
     history = list(first or ())
     for phase in phases:

@@ -11,8 +11,9 @@ from typing import NamedTuple, final
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from mttt.nn.axis import mean_of
 from mttt.nn.check import check_finite, check_whole
 from mttt.nn.dense import Dense, at_least_float32
 
@@ -34,6 +35,13 @@ class Rates(eqx.Module):
     @abc.abstractmethod
     def places(self, size: int) -> Float[Array, " b"]:
         """ρ of the places in a chunk of so many tokens."""
+
+    def whole(self, total: Float[Array, "*shape"], count: int | Int[Array, ""]) -> Float[Array, "*shape"]:
+        """ρ times a sum over tokens, where `count` of them are learned at once and have no order."""
+        raise ValueError(
+            f"{type(self).__name__} go by the order of tokens, and TTT learns from all of them at once; take "
+            "GatedRates or MeanRates, or CausalTTT"
+        )
 
 
 def _running_mean(size: int) -> Float[Array, " b"]:
@@ -69,6 +77,9 @@ class MeanRates(Rates):
     def places(self, size: int) -> Float[Array, " b"]:
         return _running_mean(size)
 
+    def whole(self, total: Float[Array, "*shape"], count: int | Int[Array, ""]) -> Float[Array, "*shape"]:
+        return mean_of(total, count)
+
 
 @final
 class GatedRates(Rates):
@@ -88,6 +99,9 @@ class GatedRates(Rates):
 
     def places(self, size: int) -> Float[Array, " b"]:
         return jnp.ones(size)
+
+    def whole(self, total: Float[Array, "*shape"], count: int | Int[Array, ""]) -> Float[Array, "*shape"]:
+        return total
 
 
 @final

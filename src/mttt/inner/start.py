@@ -9,7 +9,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from mttt.inner.carry import Begun, Carry, Lesson, Start, mean_of
+from mttt.inner.carry import Begun, Carry, Lesson, Start
 from mttt.inner.learner import NonParametric, answers_of
 from mttt.inner.optimizer import Optimizer
 from mttt.nn.axis import count_of_all, total
@@ -114,13 +114,14 @@ class Zeros(Start):
             return Begun(carry, [], [])
         first, *others = lesson.phases
         content, mask, real = first.first()
-        posed = lesson.pose(content)
+        posed = lesson.pose(content.posed)
         slope = posed.slope_at_zero()
+        slope = slope if content.eta is None else content.eta.astype(slope.dtype)[:, None] * slope
         slope = slope if mask is None else jnp.where(mask[:, None], slope, 0)
         gradient = self._pull_back(posed.inputs, slope, lesson.step_key(carry))
         losses = [lesson.loss(carry.learner)[None]] if lesson.traced else []
         count = count_of_all(real, lesson.axis)
-        gradient = total(jax.tree.map(lambda g: mean_of(g, count), gradient), lesson.axis)
+        gradient = total(jax.tree.map(lambda g: lesson.share(g, count), gradient), lesson.axis)
         carry = carry.update(lesson.optimizer, gradient)
         return Begun(carry, [*first.rest(), *others], losses)
 

@@ -32,7 +32,7 @@ from mttt.inner.optimizer import GradientDescent
 BLOCK = 16
 
 
-class Rows(NamedTuple):
+class Unsolved(NamedTuple):
     """What is known of some tokens before their steps are."""
 
     inputs: Float[Array, "m k"]
@@ -64,16 +64,16 @@ class Substitution(Form):
         learner, shares = carry.learner, self._shares(chunk)
         weights, rest = eqx.partition(learner, eqx.is_inexact_array)
         losses, other = eqx.partition(self.course.losses, eqx.is_inexact_array)
-        rows = Rows(chunk.inputs, chunk.targets, jnp.tril(shares.of, -1), shares.scale)
+        rows = Unsolved(chunk.inputs, chunk.targets, jnp.tril(shares.of, -1), shares.scale)
 
-        def phi(given: Any, rows: Rows, inputs: Array, later: Steps | None, outputs: Any = None) -> Steps:
+        def phi(given: Any, rows: Unsolved, inputs: Array, later: Steps | None, outputs: Any = None) -> Steps:
             weights, losses = given
             slopes = lambda answers: slopes_of(eqx.combine(losses, other), answers, rows.targets)  # noqa: E731
             taught = None if later is None else (Steps((inputs, *later.inputs), later.cotangents), rows.shares)
             steps = steps_of(eqx.combine(weights, rest), rows.inputs, slopes, rows.scale, taught, outputs)
             return Steps(steps.inputs[1:], steps.cotangents)
 
-        def outputs(given: Any, rows: Rows, inputs: Array, later: Steps) -> Any:
+        def outputs(given: Any, rows: Unsolved, inputs: Array, later: Steps) -> Any:
             taught = Steps((inputs, *later.inputs), later.cotangents), rows.shares
             return outputs_of(eqx.combine(given[0], rest), rows.inputs, rows.scale, taught)
 
@@ -101,20 +101,20 @@ def _substituted(
     phi: Callable[..., Steps],
     outputs: Callable[..., Any],
     given: Any,
-    rows: Rows,
+    rows: Unsolved,
     inputs: Float[Array, "b k"],
     kept: Steps | None,
 ) -> Steps:
     """U with U = Φ(U), row by row unless it was kept. It is not differentiated by what was kept."""
 
     @jax.custom_vjp
-    def solve(given: Any, rows: Rows, inputs: Array, kept: Steps | None) -> Steps:
+    def solve(given: Any, rows: Unsolved, inputs: Array, kept: Steps | None) -> Steps:
         if kept is not None:
             return kept
         shapes = jax.eval_shape(phi, given, rows, inputs, None)
         empty = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
 
-        def body(steps: Steps, x: tuple[Array, Rows]) -> tuple[Steps, None]:
+        def body(steps: Steps, x: tuple[Array, Unsolved]) -> tuple[Steps, None]:
             t, row = x
             put = lambda all_rows, one: jax.lax.dynamic_update_index_in_dim(all_rows, one[0], t, 0)  # noqa: E731
             return jax.tree.map(put, steps, phi(given, row, inputs, steps)), None
@@ -122,14 +122,14 @@ def _substituted(
         order = jnp.arange(inputs.shape[0])
         return jax.lax.scan(body, empty, (order, _one_by_one(rows)))[0]
 
-    def forward(given: Any, rows: Rows, inputs: Array, kept: Steps | None) -> tuple[Steps, Any]:
+    def forward(given: Any, rows: Unsolved, inputs: Array, kept: Steps | None) -> tuple[Steps, Any]:
         steps = solve(given, rows, inputs, kept)
         return steps, (given, rows, inputs, kept, steps)
 
     def backward(residuals: Any, cotangent: Steps) -> Any:
         given, rows, inputs, kept, steps = residuals
 
-        def body(cotangent: Steps, x: tuple[Array, Rows, Any]) -> tuple[Steps, None]:
+        def body(cotangent: Steps, x: tuple[Array, Unsolved, Any]) -> tuple[Steps, None]:
             t, row, out = x
             own = jax.tree.map(lambda a: jax.lax.dynamic_index_in_dim(a, t, 0), cotangent)
             _, pull = jax.vjp(lambda steps: phi(given, row, inputs, steps, out), steps)

@@ -1,7 +1,7 @@
 """The TTT layer for sequences: an inner loop that learns while it reads."""
 
 from functools import partial
-from typing import Any, NamedTuple, Protocol, final, runtime_checkable
+from typing import Any, NamedTuple, final
 
 import jax
 import jax.numpy as jnp
@@ -30,17 +30,10 @@ from mttt.mixers.base import Mixed
 from mttt.mixers.causal import CausalMixer, float_dtype, over_real
 from mttt.mixers.heads import Merge, head_width, over_heads, spread, stack_heads
 from mttt.mixers.trial import check_learner, check_made, check_maker, check_optimizer
-from mttt.mixers.ttt import MakeLearner, MakeStart, MakeTask
+from mttt.mixers.ttt import MakeLearner, MakeRates, MakeStart, MakeTask
 from mttt.nn import Dense
 from mttt.nn.check import check_instance, check_key, check_rows
 from mttt.nn.dense import at_least_float32, fan_in_uniform, fan_out_uniform
-
-
-@runtime_checkable
-class MakeRates(Protocol):
-    """Draws rates for tokens of width `dim` and a learner of width `width`; rates are their own makers."""
-
-    def __call__(self, dim: int, width: int, *, key: PRNGKeyArray) -> Rates: ...
 
 
 class Reading(NamedTuple):

@@ -5,6 +5,7 @@ from typing import Any, Protocol, final, runtime_checkable
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jax.sharding import PartitionSpec
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
@@ -14,6 +15,7 @@ from mttt.inner import (
     FullBatch,
     GradientDescent,
     Optimizer,
+    Rates,
     Recompute,
     Reconstruction,
     Start,
@@ -53,6 +55,13 @@ class MakeStart(Protocol):
     def __call__(self, learner: Any, /) -> Start: ...
 
 
+@runtime_checkable
+class MakeRates(Protocol):
+    """Draws rates for tokens of width `dim` and a learner of width `width`; rates are their own makers."""
+
+    def __call__(self, dim: int, width: int, *, key: PRNGKeyArray) -> Rates: ...
+
+
 @final
 class TTT(Mixer):
     """X ↦ h(f(ψ(X); W_T)), where W_T is what the inner loop made of W₀ on X (eq. 3). H heads are H inner loops.
@@ -60,8 +69,9 @@ class TTT(Mixer):
     MTTT-MLP is `TTT(dim, heads, learner=MLPLearner, key=key)`, MTTT-Linear `TTT(dim, heads, learner=LinearLearner,
     start=Zeros, task=partial(Reconstruction, decoder_norm=False), key=key)`.
 
-    `learner` and `task` are drawn for each head; `start` says what W₀ is. `optimizer` is one for all heads, but each
-    head has its own copy of its arrays. `adjoint` trades memory for time, and changes no number.
+    `learner` and `task` are drawn for each head, and so are `rates` if there are any: how much each token is learned
+    (`GatedRates`). Without, a step descends on the mean over the tokens. `start` says what W₀ is. `optimizer` is one
+    for all heads, but each has its own copy of its arrays. `adjoint` trades memory for time, and changes no number.
 
     With a mask, padding is no part of the inner loop's data; that needs a learner and a task that take each token for
     itself (`TokenwiseLearner`, `TokenwiseTask`).
@@ -71,6 +81,7 @@ class TTT(Mixer):
     task: Task
     start: Start
     optimizer: Optimizer
+    rates: Rates | None
     batching: Batching
     merge: Merge
     adjoint: Adjoint
@@ -84,6 +95,7 @@ class TTT(Mixer):
         start: MakeStart = Trained,
         task: MakeTask = Reconstruction,
         optimizer: Optimizer = GradientDescent(),  # noqa: B008
+        rates: MakeRates | None = None,
         batching: Batching = FullBatch(1),  # noqa: B008
         adjoint: Adjoint = Recompute(),  # noqa: B008
         key: PRNGKeyArray,
@@ -106,6 +118,7 @@ class TTT(Mixer):
             key=learner_key,
         )
         self.optimizer = spread(optimizer, (heads,))
+        self.rates = None if rates is None else _drawn(rates, dim, heads, key=jax.random.fold_in(key, 0))
         self.batching = batching
         self.adjoint = adjoint
         self.merge = Merge(stack_heads(lambda key: fan_out_uniform(key, (width, dim)), heads, key=merge_key))
@@ -155,13 +168,12 @@ class TTT(Mixer):
         keys = None if key is None else jax.random.split(key, heads)
 
         def learn(parts):
-            task, start, optimizer, key = parts
-            learned = inner_loop(
-                start, task, optimizer, split, tokens, mask=mask, key=key, losses=trace, adjoint=self.adjoint, axis=axis
-            )
+            task, start, optimizer, rates, key = parts
+            how = {"rates": rates, "adjoint": self.adjoint, "axis": axis}
+            learned = inner_loop(start, task, optimizer, split, tokens, mask=mask, key=key, losses=trace, **how)
             return learned.carry.learner, None if learned.losses is None else task.report(learned.losses)
 
-        learners, losses = over_heads(learn, (self.task, self.start, self.optimizer, keys))
+        learners, losses = over_heads(learn, (self.task, self.start, self.optimizer, self.rates, keys))
 
         def answer(tokens):
             def one(parts):
@@ -173,3 +185,12 @@ class TTT(Mixer):
             return self.merge(answers.astype(tokens.dtype))
 
         return Mixed(self.adjoint.map(answer, tokens, learners), losses)
+
+
+def _drawn(rates: MakeRates, dim: int, heads: int, *, key: PRNGKeyArray) -> Rates:
+    """Rates for every head, if they have a meaning for tokens without an order."""
+    check_maker("rates", rates, "dim, width, *, key")
+    width = head_width(dim, heads)
+    found = stack_heads(lambda key: check_made("rates", rates(dim, width, key=key), Rates), heads, key=key)
+    found.whole(jnp.zeros(()), 1)
+    return found

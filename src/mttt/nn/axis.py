@@ -7,6 +7,7 @@ over that axis; where it has one called "sequence", tokens are.
 from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
 from jax.sharding import AxisType, PartitionSpec
 from jaxtyping import Array, Float, Int
 
@@ -59,6 +60,11 @@ def count_of_all(count: int | Int[Array, ""], axis: str | None) -> int | Int[Arr
     if axis is None:
         return count
     return count * jax.lax.axis_size(axis) if isinstance(count, int) else jax.lax.psum(count, axis)
+
+
+def mean_of(total: Float[Array, "*shape"], count: int | Int[Array, ""]) -> Float[Array, "*shape"]:
+    """total / count. Where the count is known only when the program runs, it may be 0, and the mean is 0 then."""
+    return total / (count if isinstance(count, int) else jnp.maximum(count, 1).astype(total.dtype))
 
 
 def gathered(parameters: T) -> T:

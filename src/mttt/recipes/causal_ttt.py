@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar, Literal
 
-from mttt.inner import AnswerThenLearn, Chunks, DecayingRates, GatedRates, MeanRates, Optimizer, PlacedRates
+from mttt.inner import AnswerThenLearn, Chunks, Optimizer
 from mttt.mixers import CausalTTT, MakeMixer
-from mttt.mixers.causal_ttt import MakeRates
 from mttt.recipes.check import positive
 from mttt.recipes.inner import (
     AdjointRecipe,
@@ -20,65 +19,8 @@ from mttt.recipes.inner import (
     UndoRecipe,
 )
 from mttt.recipes.inner_optimizers import FixedRateRecipe, InnerOptimizerRecipe
+from mttt.recipes.rates import DecayingRatesRecipe, GatedRatesRecipe, MeanRatesRecipe, PlacedRatesRecipe
 from mttt.recipes.ttt import STARTS, Named, check_zeros
-
-
-@dataclass(frozen=True)
-class MeanRatesRecipe:
-    """Every token weighs the same; the gradient is the mean over the chunk so far."""
-
-    kind: ClassVar[str] = "mean"
-
-    def build(self, size: int) -> MakeRates:
-        return MeanRates
-
-
-@dataclass(frozen=True)
-class GatedRatesRecipe:
-    """A learned gate says how much each token weighs; the gradient is the sum over the chunk so far."""
-
-    kind: ClassVar[str] = "gated"
-
-    scale: float = 1.0
-    """the most that a token can weigh"""
-
-    def __post_init__(self):
-        positive(scale=self.scale)
-
-    def build(self, size: int) -> MakeRates:
-        return partial(GatedRates, scale=self.scale)
-
-
-@dataclass(frozen=True)
-class DecayingRatesRecipe:
-    """As gated, and a second gate says how much of W is forgotten before each token."""
-
-    kind: ClassVar[str] = "decaying"
-
-    scale: float = 1.0
-    """the most that a token can weigh"""
-
-    def __post_init__(self):
-        positive(scale=self.scale)
-
-    def build(self, size: int) -> MakeRates:
-        return partial(DecayingRates, scale=self.scale)
-
-
-@dataclass(frozen=True)
-class PlacedRatesRecipe:
-    """As gated, times a learned weight of each place in the chunk: the rates of TTT-Linear and TTT-MLP."""
-
-    kind: ClassVar[str] = "placed"
-
-    base: float = 1.0
-    """η₀, divided by the width of a head"""
-
-    def __post_init__(self):
-        positive(base=self.base)
-
-    def build(self, size: int) -> MakeRates:
-        return partial(PlacedRates, size=size, base=self.base)
 
 
 @dataclass(frozen=True)
@@ -158,7 +100,7 @@ class CausalTTTRecipe:
         return self.optimizer.at_rate(rate).build(1)
 
 
-_DELTA = KeyValueRecipe(norm=False, residual=False, unit=True)
+_DELTA = KeyValueRecipe(norm=False, residual=False, unit=True, output_norm=True)
 # W₀ as the authors of TTT-Linear and TTT-MLP draw it: small, so that what the first tokens teach is heard beside it.
 # Chunks are shorter than a head is wide, so undoing takes less memory than recomputing, and a quarter less time.
 TTT_MLP = CausalTTTRecipe(learner=MLPLearnerRecipe(spread=0.02), adjoint=UndoRecipe())

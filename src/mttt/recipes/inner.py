@@ -150,10 +150,13 @@ class KeyValueRecipe:
     """learn value − key, and add the query to the layer's output"""
     unit: bool = False
     """keys and queries of norm 1"""
+    output_norm: bool = False
+    """normalise what leaves the heads, and nothing in the task"""
 
     def build(self) -> MakeTask:
         loss = SquaredLoss() if self.loss == "squared" else DotLoss()
-        return partial(KeyValue, loss=loss, norm=self.norm, residual=self.residual, unit=self.unit)
+        parts = {"norm": self.norm, "residual": self.residual, "unit": self.unit, "output_norm": self.output_norm}
+        return partial(KeyValue, loss=loss, **parts)
 
 
 @dataclass(frozen=True)

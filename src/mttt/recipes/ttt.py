@@ -1,4 +1,4 @@
-"""The recipe of the TTT layer, start × learner × task × optimizer × batching; and the products that have names."""
+"""The recipe of the TTT layer, a product of parts; and the products that have names."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,6 +24,7 @@ from mttt.recipes.inner import (
     TaskRecipe,
 )
 from mttt.recipes.inner_optimizers import FixedRateRecipe, InnerOptimizerRecipe
+from mttt.recipes.rates import GatedRatesRecipe, MeanRatesRecipe
 
 STARTS: dict[str, MakeStart] = {"trained": Trained, "frozen": Frozen, "zeros": Zeros, "memory": Memory}
 
@@ -42,6 +43,8 @@ class TTTRecipe:
     """what it learns"""
     optimizer: InnerOptimizerRecipe = field(default_factory=FixedRateRecipe)
     """how the inner loop descends"""
+    rates: MeanRatesRecipe | GatedRatesRecipe = field(default_factory=MeanRatesRecipe)
+    """what each token weighs"""
     batching: BatchingRecipe = field(default_factory=FullBatchRecipe)
     """which tokens a step sees"""
     adjoint: AdjointRecipe = field(default_factory=RecomputeRecipe)
@@ -61,6 +64,8 @@ class TTTRecipe:
             raise _refused("start", self.start, f"is for learners without weights; {self.learner.kind} has some")
         if by_heart and not isinstance(self.optimizer, FixedRateRecipe):
             raise _refused("optimizer", self.optimizer.kind, _BY_HEART)
+        if by_heart and not isinstance(self.rates, MeanRatesRecipe):
+            raise _refused("rates", self.rates.kind, _BY_HEART)
         if by_heart and self.batching != FullBatchRecipe():
             raise _refused("batching", self.batching.kind, _BY_HEART)
 
@@ -72,6 +77,7 @@ class TTTRecipe:
             start=STARTS[self.start],
             task=self.task.build(),
             optimizer=self.optimizer.build(self.batching.steps),
+            rates=None if isinstance(self.rates, MeanRatesRecipe) else self.rates.build(1),
             batching=self.batching.build(),
             adjoint=self.adjoint.build(),
         )

@@ -45,8 +45,15 @@ NO_STEP = RecallRow("ttt-mlp-no-step", "TTT-MLP, no step", replace(TTT_MLP, opti
 LINEAR_1 = RecallRow("ttt-linear-1", "TTT-Linear, b = 1", replace(TTT_LINEAR, chunks=ChunksRecipe(1)))
 LINEAR_16 = RecallRow("ttt-linear", "TTT-Linear, b = 16", TTT_LINEAR)
 DELTA = RecallRow("delta-rule", "delta rule", DELTA_RULE)
+# The same layer, but no error is looked at: ℓ = −⟨f(k), v⟩ adds every pair to W, as linear attention does. Its steps do
+# not depend on W, so chunks of any size give the same numbers.
+HEBB = RecallRow(
+    "dot-rule",
+    "delta rule's layer, dot-product loss",
+    replace(DELTA_RULE, task=replace(DELTA_RULE.task, loss="dot"), chunks=ChunksRecipe(16)),
+)
 IDENTITY = RecallRow("linear-attention", "linear attention, identity", CausalLinearAttentionRecipe())
 ELU = RecallRow("elu-linear-attention", "linear attention, elu + 1", CausalEluLinearAttentionRecipe())
 ATTENTION = RecallRow("self-attention", "self-attention", CausalSelfAttentionRecipe())
 SLIDING = RecallRow("sliding-window", f"sliding window of {WINDOW}", SlidingWindowRecipe(window=WINDOW))
-ROWS = (TTT_MLP_ROW, ASCENT, NO_STEP, LINEAR_16, LINEAR_1, DELTA, IDENTITY, ELU, ATTENTION, SLIDING)
+ROWS = (TTT_MLP_ROW, ASCENT, NO_STEP, LINEAR_16, LINEAR_1, DELTA, HEBB, IDENTITY, ELU, ATTENTION, SLIDING)

@@ -1,0 +1,79 @@
+"""Rates of tokens where all of them are learned at once."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import mttt
+from catalogue import DIM, HEADS, WIDTH, N, build, relative_error, shake, tokens
+
+TASK = partial(mttt.KeyValue, norm=True, residual=True, output_norm=True)
+
+
+def parts(rates=mttt.GatedRates, learner=mttt.MLPLearner):
+    keys = jax.random.split(jax.random.key(3), 3)
+    return shake((learner(WIDTH, key=keys[0]), TASK(DIM, WIDTH, key=keys[1]), rates(DIM, WIDTH, key=keys[2])), 0.1)
+
+
+@pytest.mark.parametrize("adjoint", [mttt.Recompute(), mttt.Recompute(block=2), mttt.Keep()])
+def test_a_step_descends_on_the_sum_of_gated_losses(adjoint, float64):
+    learner, task, rates = parts()
+    x, rate = tokens(), 0.3
+
+    def loss(learner, rates):
+        problem = task(x)
+        gates = jax.nn.sigmoid(x @ rates.gate.dense.weight + rates.gate.dense.bias[None, :])[:, 0]
+        return jnp.sum(gates * problem.losses(learner(problem.inputs), problem.targets))
+
+    def by_hand(learner, rates):
+        return jax.tree.map(lambda w, g: w - rate * g, learner, jax.grad(loss)(learner, rates))
+
+    def by_loop(learner, rates):
+        optimizer = mttt.GradientDescent(rate)
+        found = mttt.inner_loop(
+            mttt.Trained(learner), task, optimizer, mttt.FullBatch(1), x, rates=rates, adjoint=adjoint
+        )
+        return found.carry.learner
+
+    def probe(run):
+        number = lambda *given: sum(jnp.sum(jnp.sin(w)) for w in jax.tree.leaves(run(*given)))  # noqa: E731
+        return jax.value_and_grad(number, argnums=(0, 1))(learner, rates)
+
+    assert relative_error(probe(by_loop), probe(by_hand)) < 1e-12
+
+
+@pytest.mark.parametrize("start", [mttt.Trained, mttt.Zeros])
+def test_mean_rates_are_no_rates_and_gates_work_from_zero(start, float64):
+    learner, task, _ = parts(learner=mttt.LinearLearner)
+    x, optimizer, batching = tokens(), mttt.GradientDescent(0.3), mttt.MiniBatches(3)
+
+    def run(rates, begin=start):
+        key = jax.random.key(0)
+        found = mttt.inner_loop(begin(learner), task, optimizer, batching, x, rates=rates, losses=True, key=key)
+        return found.carry.learner, found.losses
+
+    assert relative_error(run(mttt.MeanRates(DIM, WIDTH)), run(None)) < 1e-12
+    gates = parts()[2]
+    if start is mttt.Zeros:  # its cheap first step against the general one
+        zero = jax.tree.map(jnp.zeros_like, learner)
+        assert relative_error(run(gates), run(gates, lambda _: mttt.Trained(zero))) < 1e-12
+
+
+def test_a_layer_has_rates_of_its_own_in_every_head(float64):
+    make = partial(mttt.TTT, learner=mttt.MLPLearner, task=TASK, rates=partial(mttt.GatedRates, scale=0.1))
+    layer, x = build(make, DIM, HEADS), tokens()
+    assert layer.rates.gate.dense.weight.shape == (HEADS, DIM, 1)
+    gradient = jax.grad(lambda layer: jnp.sum(jnp.sin(layer(x).tokens)))(layer)
+    assert all(jnp.all(jnp.abs(leaf) > 0) for leaf in jax.tree.leaves(gradient.rates))
+    # Padding is not learned, and the sum does not count it.
+    mask = jnp.arange(N + 2) < N
+    padded = layer(jnp.concatenate([x, 1e3 * jnp.ones((2, DIM))]), mask=mask).tokens
+    assert relative_error(padded[:N], layer(x).tokens) < 1e-12
+
+
+@pytest.mark.parametrize("rates", [mttt.DecayingRates, partial(mttt.PlacedRates, size=4)])
+def test_rates_that_go_by_order_are_refused(rates):
+    with pytest.raises(ValueError, match=r"Rates go by the order of tokens, and TTT learns from all of them at once"):
+        mttt.TTT(DIM, HEADS, learner=mttt.MLPLearner, rates=rates, key=jax.random.key(0))
