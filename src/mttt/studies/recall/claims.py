@@ -9,6 +9,7 @@ from mttt.studies.recall.rows import (
     ATTENTION,
     DELTA,
     ELU,
+    HEBB,
     IDENTITY,
     LINEAR_1,
     LINEAR_16,
@@ -62,5 +63,6 @@ def recall_claim(records: Sequence[Record]) -> Claim:
             informing(gain(TTT_MLP_ROW, NO_STEP)),
             informing(gain(LINEAR_1, LINEAR_16)),
             informing(gain(DELTA, LINEAR_1)),
+            informing(gain(DELTA, HEBB)),
         ),
     )
