@@ -188,6 +188,8 @@ def test_windows_that_cannot_be_are_refused(folder, here):
     assert "552 bytes to evaluate on" in err
     _, err = here("evaluate", "run", "--context", "0", cwd=folder, code=2)
     assert "--context 0" in err
+    _, err = here(*WORDS, "--model.mixer.chunks.size", "17", "--run", "long", cwd=folder, code=2)
+    assert "a window has 16 tokens, so no chunk would ever be complete" in err and not (folder / "long").exists()
     tiny = [*WORDS, "--model.mixer", "causal-attention", "--model.positions", "learned", "--epochs", "0.1"]
     here(*tiny, "--run", "places", cwd=folder)
     _, err = here("evaluate", "places", "--context", "17", cwd=folder, code=2)

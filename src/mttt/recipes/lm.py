@@ -49,6 +49,13 @@ class LMRecipe:
 
     def _mixer(self, tokens: int) -> MakeMixer:
         """The mixer, with what is around it."""
+        if isinstance(self.mixer, CausalTTTRecipe) and self.mixer.chunks.size > tokens:
+            raise FieldError(
+                "model.mixer.chunks.size",
+                self.mixer.chunks.size,
+                f"a window has {tokens} tokens, so no chunk would ever be complete and W would not change; take at most "
+                f"{tokens}, or a longer context",
+            )
         made = self.mixer.build(tokens)
         made = partial(Convolved, mixer=made, width=self.convolution) if self.convolution else made
         return partial(Gated, mixer=made) if self.gate else made
