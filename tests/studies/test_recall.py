@@ -150,7 +150,7 @@ def test_the_report(tmp_path):
     assert page.is_file() and (tmp_path / "recall.svg").is_file()
     assert "| TTT-MLP, b = 16 | 2.0 | 1,000 | 97.0 ± 2.0 (3) | 240 (32 pairs) |" in text
     assert "**Diverged**" in text and "ttt-linear (32 pairs, seed 0)" in text
-    assert "ttt-linear (32 pairs, seed 2)" in text and "mttt study recall" in text
+    assert "1 of TTT-Linear, b = 16" in text and "mttt study recall" in text
     assert json.loads((tmp_path / "report.json").read_text()) == record
     assert record["claims"][0]["number"] == 13 and len(record["rows"]) == 5
 

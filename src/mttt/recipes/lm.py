@@ -53,8 +53,8 @@ class LMRecipe:
             raise FieldError(
                 "model.mixer.chunks.size",
                 self.mixer.chunks.size,
-                f"a window has {tokens} tokens, so no chunk would ever be complete and W would not change; take at most "
-                f"{tokens}, or a longer context",
+                f"a window has {tokens} tokens, so no chunk would ever be complete and W would not change; take at "
+                f"most {tokens}, or a longer context",
             )
         made = self.mixer.build(tokens)
         made = partial(Convolved, mixer=made, width=self.convolution) if self.convolution else made

@@ -49,10 +49,8 @@ def write_recall(place: RecallPlace, command: str) -> tuple[Path, Record] | None
             Picture("recall", figure, "Recalled pairs against their number: means, and the range of the seeds.")
         )
     verdict = Section("Verdict", tuple(verdict_tables([claim], "pairs, the most that a row recalls")))
-    page = Page(
-        "Multi-query associative recall", _lead(place, records, command), (Section("Measured", tuple(parts)), verdict)
-    )
-    _, html = page.write(place.directory)
+    sections = (Section("Measured", tuple(parts)), verdict, Section("How the recipe was chosen", (TUNING,)))
+    _, html = Page("Multi-query associative recall", _lead(place, records, command), sections).write(place.directory)
     record = _json(place, records, command) | {"claims": [claim.json()]}
     write_json(place.directory / "report.json", record)
     return html, record
@@ -61,13 +59,8 @@ def write_recall(place: RecallPlace, command: str) -> tuple[Path, Record] | None
 def _lead(place: RecallPlace, records: Sequence[Record], command: str) -> tuple[str, ...]:
     pairs, seeds = sorted({r["pairs"] for r in records}), sorted({r["seed"] for r in records})
     there = {(r["row"], r["pairs"], r["seed"]) for r in records}
-    missing = [
-        f"{row.name} ({each} pairs, seed {seed})"
-        for row in ROWS
-        for each in pairs
-        for seed in seeds
-        if (row.name, each, seed) not in there
-    ]
+    every = {row: [(row.name, each, seed) for each in pairs for seed in seeds] for row in ROWS}
+    missing = {row: sum(one not in there for one in each) for row, each in every.items()}
     diverged = [f"{r['row']} ({r['pairs']} pairs, seed {r['seed']})" for r in records if r["accuracy"] is None]
     origins = {f"{r['machine']}, mttt {r['versions']['mttt']}, jax {r['versions']['jax']}" for r in records}
     lead = [
@@ -79,9 +72,9 @@ def _lead(place: RecallPlace, records: Sequence[Record], command: str) -> tuple[
         f"Pairs {', '.join(map(str, pairs))}; seeds {', '.join(map(str, seeds))}. Written by `{command}`. "
         f"Trained in {sum(r['seconds'] for r in records) / 60:.0f} minutes in all, on {'; '.join(sorted(origins))}.",
     ]
-    lead.append(TUNING)
-    if missing:
-        lead.append(f"**Not complete**, not trained: {', '.join(missing)}.")
+    if any(missing.values()):
+        named = ", ".join(f"{count} of {row.label}" for row, count in missing.items() if count)
+        lead.append(f"**Not complete.** Trainings that are missing: {named}.")
     if diverged:
         lead.append(f"**Diverged**, their loss became infinite: {', '.join(diverged)}.")
     return tuple(lead)
