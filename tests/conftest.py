@@ -26,7 +26,7 @@ import jax
 import jaxtyping
 import pytest
 
-import quick.sitecustomize
+from quick import sitecustomize  # noqa: F401  # here too
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")

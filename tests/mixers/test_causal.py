@@ -15,7 +15,7 @@ from catalogue import CAUSAL, DIM, GROWING, HEADS, SOFTMAX, build, relative_erro
 from oracles import recurrence
 
 LONG = 11
-# Of pieces of four sizes, each of which is compiled: before, in and after the chunks, windows and contexts of the mixers.
+# Pieces of four sizes, each of which is compiled; shorter and longer than chunks, windows and contexts of the mixers.
 CUTS = [(1,) * LONG, (LONG,), (1, 7, 3), (3, 7, 1), (7, 3, 1), (3, 1, 7), (1, 3, 7), (3, 3, 3, 1, 1)]
 
 
