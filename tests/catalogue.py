@@ -199,6 +199,7 @@ def fully_optimised(function):
     def call(*arguments):
         arrays, rest = eqx.partition(arguments, eqx.is_array)
         options = {"xla_backend_optimization_level": 3, "xla_cpu_use_fusion_emitters": True}
+        options["xla_cpu_parallel_codegen_split_count"] = 32
         run = jax.jit(lambda arrays: function(*eqx.combine(arrays, rest)), compiler_options=options)
         return run(arrays)
 

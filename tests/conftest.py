@@ -1,22 +1,34 @@
 """Strict promotion everywhere, and float64 where a test asks for it."""
 
+import gc
 import os
 import tempfile
 import warnings
+from pathlib import Path
 
 # Tests wait for the compiler more than for anything else. LLVM's optimisations and XLA's newer way to emit fusions are
 # for speed, and take three quarters of that time; the tests of the compiler's numbers (`fully_optimised`) ask for them.
+# One piece of code for each program, instead of up to 32, saves a sixth of what is left.
 _QUICK = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+_QUICK += " --xla_cpu_parallel_codegen_split_count=1"
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_QUICK}"
 
 # Programs are kept on disk while the tests run: all files, both workers and the processes they start compile once.
+# Writing one takes as long as compiling a small one.
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # workers find it set
     _kept = tempfile.TemporaryDirectory(prefix="mttt-tests-")
-    os.environ |= {"JAX_COMPILATION_CACHE_DIR": _kept.name, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.05"}
+    os.environ |= {"JAX_COMPILATION_CACHE_DIR": _kept.name, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2"}
+
+# Processes that the tests start look for garbage as seldom as this one.
+_QUICK_START = str(Path(__file__).with_name("quick"))
+if _QUICK_START not in os.environ.get("PYTHONPATH", ""):
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [_QUICK_START, os.environ.get("PYTHONPATH")]))
 
 import jax
 import jaxtyping
 import pytest
+
+from quick import sitecustomize  # noqa: F401  # here too
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -36,16 +48,27 @@ def float64():
         yield
 
 
+def pytest_collection_finish():
+    """What was imported and collected stays: no need to look whether it is garbage."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def programs_are_dropped():
-    """Every compiled program maps memory, and a process may have 65,530 maps: beyond, the next program crashes it."""
+    """Every compiled program maps memory, and a process may have 65,530 maps: beyond, the next program crashes it.
+
+    Below, programs are kept: most files compile the same small ones.
+    """
     yield
-    jax.clear_caches()
+    maps = Path("/proc/self/maps")
+    if not maps.exists() or maps.read_bytes().count(b"\n") > 20_000:
+        jax.clear_caches()
 
 
 @pytest.fixture
 def here(capsys, monkeypatch):
-    """The program without a new process: what it printed. For commands that train nothing; a process takes seconds."""
+    """The program without a new process: what it printed. A process takes seconds."""
     from mttt.cli.main import main
 
     monkeypatch.setenv("COLUMNS", "200")

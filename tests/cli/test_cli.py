@@ -57,7 +57,7 @@ def test_evaluate_with_any_number_of_steps(run, here):
 
 def test_predict_prints_the_top_classes(run, tmp_path, here):
     load_digits().evaluation[0].image.resize((80, 80)).save(tmp_path / "a digit.png")
-    out, _ = mttt("predict", run, tmp_path / "a digit.png", "--top", "2", cwd=run.parent)
+    out, _ = here("predict", run, tmp_path / "a digit.png", "--top", "2")
     assert out.startswith(str(tmp_path / "a digit.png"))
     assert out.count("%") == 2
     out, _ = here("predict", run, tmp_path / "a digit.png", "--json")
@@ -121,7 +121,7 @@ def test_mistakes_get_a_reason_before_any_work(words, reason, capsys, tmp_path, 
 
 
 def test_a_model_without_an_inner_loop_has_no_steps_to_change(tmp_path, here):
-    mttt("train", *TINY, "--epochs", "0.2", "--model.mixer", "self-attention", "--run", "run", cwd=tmp_path)
+    here("train", *TINY, "--epochs", "0.2", "--model.mixer", "self-attention", "--run", "run", cwd=tmp_path)
     out, _ = here("evaluate", "run", "--json", cwd=tmp_path)
     assert json.loads(out)["inner_losses"] is None
     assert not (tmp_path / "run" / "figures" / "inner-losses.png").exists()
@@ -165,7 +165,7 @@ def test_impossible_evaluations_are_refused(run, words, reason, here):
 
 def test_version_help_and_module(tmp_path, here):
     assert mttt("--version", cwd=tmp_path)[0].strip() == f"mttt {__version__}"
-    assert "evaluate" in mttt("--help", cwd=tmp_path)[0]
+    assert "evaluate" in here("--help")[0]
     out, _ = here("train", "--help")
     for words in (
         "--model.mixer.batching.steps",

@@ -36,14 +36,14 @@ def test_training_speaks_of_bytes(folder):
     assert Run.open(folder / "run").result["loss"] < 5.2  # below ln 256
 
 
-def test_a_killed_run_continues_as_if_nothing_had_happened(folder, tmp_path):
+def test_a_killed_run_continues_as_if_nothing_had_happened(folder, tmp_path, here):
     (tmp_path / "fox.txt").write_text(FOX)
     code, _ = kill_at(30, [*WORDS, "--run", "run"], tmp_path, "run")
     assert code == -signal.SIGKILL
-    mttt("train", "--run", "run", cwd=tmp_path)
+    here("train", "--run", "run", cwd=tmp_path)
     assert metrics(tmp_path / "run") == metrics(folder / "run")
     (tmp_path / "fox.txt").write_text(FOX.replace("lazy", "idle"))
-    _, err = mttt("evaluate", "run", cwd=tmp_path, code=2)
+    _, err = here("evaluate", "run", code=2)
     assert "the data of run are not what they were" in err
 
 

@@ -21,6 +21,11 @@ from catalogue import (
 )
 
 
+@eqx.filter_jit
+def mix(mixer, x):
+    return mixer(x).tokens
+
+
 def make(name, dim=DIM, heads=HEADS, n=N):
     return build(maker(name, n), dim, heads, name=(name, n))
 
@@ -42,8 +47,8 @@ def test_shapes_and_trace(name):
 @pytest.mark.parametrize("name", MIXERS)
 def test_bfloat16_tokens_are_mixed_in_bfloat16(name):
     mixer, x = make(name, 16, 2, n=32), tokens(32, 16)
-    mix = eqx.filter_jit(lambda m, x: m(x, trace=True))
-    half, full = mix(mixer, x.astype(jnp.bfloat16)), mix(mixer, x)
+    trace = eqx.filter_jit(lambda m, x: m(x, trace=True))
+    half, full = trace(mixer, x.astype(jnp.bfloat16)), trace(mixer, x)
     assert half.tokens.dtype == jnp.bfloat16
     assert relative_error(half.tokens.astype(jnp.float32), full.tokens) < 0.05
     if half.losses is not None:  # the inner loop itself is float32
@@ -78,7 +83,6 @@ def test_gradients_of_bfloat16(name):
 @pytest.mark.parametrize("name", MIXERS)
 def test_vmap_is_a_loop_and_permuted_tokens_permute_the_output(name):
     mixer, x = make(name), tokens(batch=(3,))
-    mix = eqx.filter_jit(lambda m, x: m(x).tokens)
     batched = eqx.filter_jit(lambda m, x: jax.vmap(lambda one: m(one).tokens)(x))(mixer, x)
     one_by_one = jnp.stack([mix(mixer, one) for one in x])
     assert relative_error(batched, one_by_one) < 1e-5
@@ -132,6 +136,5 @@ def test_heads_are_independent_inner_loops():
         one = jax.tree.map(cut, mixer, is_leaf=is_shared)
         return eqx.tree_at(lambda m: m.merge.bias, one, mixer.merge.bias)
 
-    mix = eqx.filter_jit(lambda m, x: m(x).tokens)
     both = sum(mix(only(head), x) for head in range(HEADS)) - mixer.merge.bias[None, :]
     assert relative_error(mix(mixer, x), both) < 1e-5

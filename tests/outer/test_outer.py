@@ -1,6 +1,6 @@
 """The outer loop: loss, optimizer, step, evaluation, self-check."""
 
-from functools import partial
+from functools import cache, partial
 
 import equinox as eqx
 import jax
@@ -49,10 +49,19 @@ def optimizer(**changes):
     return outer_optimizer(lambda step: options["peak"], **options)
 
 
-def stepped(model, optimizer, batch, objective=CLASSIFICATION, **options):
-    rule = ExactGradient(optimizer, **options)
-    state = State(model, rule, key=jax.random.key(1))
-    return eqx.filter_jit(lambda s, b: train_step(s, b, objective=objective, rule=rule))(state, batch)
+DESCENT, ADAM = optax.sgd(1.0), optimizer()
+
+
+@cache
+def compiled(optimizer, objective, accumulate):
+    """One program for all tests that take the same step."""
+    rule = ExactGradient(optimizer, accumulate)
+    return rule, eqx.filter_jit(lambda s, b: train_step(s, b, objective=objective, rule=rule))
+
+
+def stepped(model, optimizer, batch, objective=CLASSIFICATION, accumulate=1):
+    rule, step = compiled(optimizer, objective, accumulate)
+    return step(State(model, rule, key=jax.random.key(1)), batch)
 
 
 def test_the_loss_is_cross_entropy_and_fillers_do_not_count():
@@ -125,26 +134,26 @@ def test_a_step_is_the_gradient_of_the_mean_loss(model):
         return -jnp.mean(log_p[jnp.arange(12), data.labels])
 
     gradient = eqx.filter_jit(eqx.filter_grad(loss))(model)
-    new = stepped(model, optax.sgd(1.0), data).model
+    new = stepped(model, DESCENT, data).model
     before, after = (eqx.filter(m, eqx.is_inexact_array) for m in (model, new))
     update = jax.tree.map(lambda a, b: a - b, before, after)
     assert relative_error(update, gradient) < 1e-4
 
 
 def test_accumulation_is_the_same_step(model):
-    whole = stepped(model, optax.sgd(1.0), batch())
-    parts = stepped(model, optax.sgd(1.0), batch(), accumulate=3)
+    whole = stepped(model, DESCENT, batch())
+    parts = stepped(model, DESCENT, batch(), accumulate=3)
     assert relative_error(parts.model, whole.model) < 1e-5
     assert relative_error(parts.totals, whole.totals) < 1e-5
     assert int(parts.step) == 1
     with pytest.raises(ValueError, match="accumulate=5 does not divide a batch of 12"):
-        stepped(model, optax.sgd(1.0), batch(), accumulate=5)
+        stepped(model, DESCENT, batch(), accumulate=5)
 
 
 def test_bfloat16_steps_keep_float32_parameters(model):
     half = Classification(lambda inputs: read(inputs).astype(jnp.bfloat16))
-    new = stepped(model, optimizer(), batch(), half)
-    full = stepped(model, optimizer(), batch())
+    new = stepped(model, ADAM, batch(), half)
+    full = stepped(model, ADAM, batch())
     parameters = jax.tree.leaves(eqx.filter(new.model, eqx.is_inexact_array))
     assert {leaf.dtype for leaf in parameters} == {jnp.dtype("float32")}
     assert abs(float(new.totals.loss / full.totals.loss) - 1) < 0.02
@@ -164,8 +173,8 @@ def test_what_is_frozen_stays_and_has_no_optimizer_state():
 
 def test_a_step_that_is_not_finite_is_remembered(model):
     bad = eqx.tree_at(lambda m: m.head.logits.bias, model, jnp.full(10, jnp.nan))
-    assert int(stepped(bad, optimizer(), batch()).broken) == 1
-    assert int(stepped(model, optimizer(), batch()).broken) == NEVER
+    assert int(stepped(bad, ADAM, batch()).broken) == 1
+    assert int(stepped(model, ADAM, batch()).broken) == NEVER
 
 
 def test_a_program_is_the_step_and_reuses_memory(model):
@@ -180,7 +189,7 @@ def test_a_program_is_the_step_and_reuses_memory(model):
     first = make()
     new, done = program(first, batch())
     assert (int(done), int(new.step)) == (1, 1)
-    assert relative_error(new.model, stepped(model, optax.sgd(1.0), batch()).model) < 1e-6
+    assert relative_error(new.model, stepped(model, DESCENT, batch()).model) < 1e-6
     assert first.model.head.logits.bias.is_deleted()
     program.lower(batch())  # without a state
 

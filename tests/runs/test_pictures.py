@@ -64,12 +64,12 @@ def test_pictures_are_predicted_and_evaluated(reference, here):
     assert "held-out images" in out
 
 
-def test_a_bad_picture_stops_a_run_that_may_not_skip(reference):
+def test_a_bad_picture_stops_a_run_that_may_not_skip(reference, here):
     words = [word for word in WORDS if word not in ("--data.on-error", "skip")]
-    _, err = mttt(*words[:-1], "stopped", "--workers", "0", cwd=reference, code=1)
+    _, err = here(*words[:-1], "stopped", "--workers", "0", cwd=reference, code=1)
     assert "red/cut.jpg: cannot be read" in err
     assert "train --run stopped --data.on-error skip" in err
-    mttt("train", "--run", "stopped", "--data.on-error", "skip", "--workers", "0", cwd=reference)
+    here("train", "--run", "stopped", "--data.on-error", "skip", "--workers", "0", cwd=reference)
     assert Run.open(reference / "stopped").result == Run.open(reference / "run").result
 
 
@@ -127,9 +127,9 @@ def test_a_signal_to_all_processes_saves(reference, tmp_path):
     assert "Stopped and saved" in out
 
 
-def test_pictures_none_of_which_can_be_used_stop_the_run(reference, tmp_path):
+def test_pictures_none_of_which_can_be_used_stop_the_run(tmp_path, here):
     make_pictures(tmp_path)
     for path in (tmp_path / "pictures").glob("*/*.jpg"):
         path.write_bytes(b"no picture")
-    _, err = mttt(*WORDS, "--log-every", "1", "--workers", "0", cwd=tmp_path, code=1)
+    _, err = here(*WORDS, "--log-every", "1", "--workers", "0", cwd=tmp_path, code=1)
     assert "no training example can be used" in err

@@ -4,17 +4,15 @@ import random
 import signal
 import time
 
-import jax
 import numpy as np
 import pytest
 
 from cli.harness import TINY, kill_at, metrics, mttt, start
-from mttt.cli import train
 from mttt.data import describe
 from mttt.outer import Interrupt, Interrupted
 from mttt.recipes import encode
 from mttt.runs import Run
-from mttt.training import launch, prepare
+from runs.conftest import RECIPE
 
 WORDS = ["train", "digits", *TINY, "--epochs", "2", "--checkpoint-every", "0.2", "--evaluate-every", "0.5"]
 
@@ -50,32 +48,28 @@ def assert_same(run, reference):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_three_kills_at_random_moments_change_nothing(reference, tmp_path):
-    steps = sorted(random.sample(range(3, 43, 3), 3))
-    print("kills after steps", steps)
-    for step in steps:
-        code, _ = kill_at(step, [*WORDS, "--run", "run"], tmp_path, "run")
-        assert code == -signal.SIGKILL
-    assert Run.open(tmp_path / "run").result is None
-    mttt("train", "--run", "run", cwd=tmp_path)  # a run knows its recipe
-    assert_same(tmp_path / "run", reference)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_signals_save_and_stop_and_half_written_checkpoints_are_not_loaded(reference, tmp_path):
-    code, out = kill_at(12, [*WORDS, "--run", "run"], tmp_path, "run", signal.SIGTERM)
+def test_kills_at_random_moments_signals_and_half_written_checkpoints_change_nothing(reference, tmp_path, here):
+    """Two kills, and between them a signal that saves and stops."""
+    first, signalled, second = (random.randrange(low, low + 9, 3) for low in (3, 15, 30))
+    print("kills after steps", first, second, "and a signal after", signalled)
+    words, run = [*WORDS, "--run", "run"], tmp_path / "run"
+    code, _ = kill_at(first, words, tmp_path, "run")
+    assert code == -signal.SIGKILL
+    code, out = kill_at(signalled, words, tmp_path, "run", signal.SIGTERM)
     assert code == 128 + signal.SIGTERM
     assert "train --run run" in out
-    run = tmp_path / "run"
     with Run.open(run).checkpoints() as checkpoints:
         saved = checkpoints.latest()
-    assert saved >= 12
+    assert saved >= signalled
     # What a kill in the middle of a save leaves: a temporary directory, and metrics with half a line.
     half = run / "checkpoints" / f"writing-{saved + 1}"
     (half / "state").mkdir(parents=True)
     with (run / "metrics.jsonl").open("a") as file:
         file.write('{"kind": "train", "st')
-    mttt("train", "--run", "run", cwd=tmp_path)
+    code, _ = kill_at(second, words, tmp_path, "run")
+    assert code == -signal.SIGKILL
+    assert Run.open(run).result is None
+    here("train", "--run", "run", cwd=tmp_path)  # a run knows its recipe
     assert_same(run, reference)
 
 
@@ -101,7 +95,7 @@ def test_after_the_first_signal_the_next_does_what_it_does_by_default():
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-def test_a_signal_while_metrics_are_written_still_saves(tmp_path):
+def test_a_signal_while_metrics_are_written_still_saves(trained, tmp_path):
     """It comes after the loop has decided that this step needs no checkpoint."""
 
     class Impatient:
@@ -111,14 +105,12 @@ def test_a_signal_while_metrics_are_written_still_saves(tmp_path):
         def record(self, record):
             signal.raise_signal(signal.SIGTERM)
 
-    recipe = train.parse([*TINY, "--epochs", "2", "--checkpoint-every", "2"])[1].recipe
-    data = recipe.data.load()
-    run = Run.create(tmp_path / "run", encode(recipe), describe(data))
-    with jax.numpy_dtype_promotion("standard"), pytest.raises(Interrupted) as stopped:  # Optax promotes implicitly
-        launch(prepare(recipe, data), data, run, Impatient())
+    run = Run.create(tmp_path / "run", encode(RECIPE), describe(trained.data))
+    with pytest.raises(Interrupted) as stopped:
+        trained.train(run, Impatient())
     with run.checkpoints() as checkpoints:
         assert checkpoints.latest() == stopped.value.step
-    assert stopped.value.step >= 3
+    assert RECIPE.log_every <= stopped.value.step < 4, "where the next checkpoint would have been"
 
 
 def test_an_existing_run_is_never_overwritten(reference, tmp_path, here):
@@ -145,17 +137,17 @@ def test_two_processes_do_not_train_one_run(reference):
         pass
 
 
-def test_a_last_step_that_breaks_the_model_does_not_finish_the_run(tmp_path):
+def test_a_last_step_that_breaks_the_model_does_not_finish_the_run(tmp_path, here):
     words = ["train", "digits", *TINY, "--run", "run", "--epochs", "0.1", "--optimizer.rate", "2e9"]
-    _, err = mttt(*words, "--optimizer.warmup", "0", cwd=tmp_path, code=1)
+    _, err = here(*words, "--optimizer.warmup", "0", cwd=tmp_path, code=1)
     assert "was not finite at step" in err
     assert Run.open(tmp_path / "run").result is None
 
 
-def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(tmp_path):
+def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(tmp_path, here):
     """A rate that explodes after the first checkpoint: warm-up takes it up slowly."""
     words = ["train", "digits", *TINY, "--run", "run", "--epochs", "4", "--checkpoint-every", "0.04"]
-    _, err = mttt(*words, "--optimizer.rate", "2e9", "--optimizer.warmup", "0.9", cwd=tmp_path, code=1)
+    _, err = here(*words, "--optimizer.rate", "2e9", "--optimizer.warmup", "0.9", cwd=tmp_path, code=1)
     assert "was not finite at step" in err
     assert "is kept" in err
     with Run.open(tmp_path / "run").checkpoints() as checkpoints:

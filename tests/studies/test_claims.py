@@ -152,7 +152,7 @@ def test_the_papers_scale_is_the_papers(row, endless_memory):
 def test_the_papers_scale_takes_a_step(standard_promotion):
     rows = (table1.MTTT_MLP, table3.SGD)
     # Smaller images: `mttt study table3 --scale paper --trial` takes those of 224.
-    scale = replace(SCALES["paper"], shapes={"patches": (32, 32, 3), "pixels": (12, 12, 3)})
+    scale = replace(SCALES["paper"], shapes={"patches": (32, 32, 3), "pixels": (6, 6, 3)})
     for row, (first, second), _ in try_rows(scale, rows):
         assert first == pytest.approx(6.9078, abs=1e-3), "the head starts at zero: log 1000"
         assert second < first - 0.01, row.name

@@ -70,7 +70,8 @@ def test_what_is_done_is_not_done_again(finished, tmp_path):
 
 def test_a_killed_grid_ends_with_the_same_report(finished, tmp_path):
     directory = tmp_path / "killed"
-    environment = os.environ | {"PYTHONPATH": str(Path(small_grid.__file__).parent)}
+    paths = [str(Path(small_grid.__file__).parent), os.environ["PYTHONPATH"]]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, small_grid.__file__, str(directory)]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     metrics = directory / "runs" / "mttt-mlp" / "seed-0" / "metrics.jsonl"
