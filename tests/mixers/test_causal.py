@@ -15,8 +15,17 @@ from catalogue import CAUSAL, DIM, GROWING, HEADS, SOFTMAX, build, relative_erro
 from oracles import recurrence
 
 LONG = 11
-# Pieces of four sizes, each of which is compiled; shorter and longer than chunks, windows and contexts of the mixers.
-CUTS = [(1,) * LONG, (LONG,), (1, 7, 3), (3, 7, 1), (7, 3, 1), (3, 1, 7), (1, 3, 7), (3, 3, 3, 1, 1)]
+
+
+def pieces(seed):
+    """A random cut into pieces of few sizes: each size is compiled once."""
+    rng, sizes = np.random.default_rng(seed), []
+    while (left := LONG - sum(sizes)) > 0:
+        sizes.append(int(rng.choice([size for size in (1, 3, 7) if size <= left])))
+    return tuple(sizes)
+
+
+CUTS = [(1,) * LONG, (LONG,), (3, 7, 1), *map(pieces, range(5))]
 
 
 def make(name):
