@@ -7,12 +7,12 @@ from mttt.studies.claims import Claim
 from mttt.studies.statistics import Part
 
 
-def verdict_tables(chosen: Sequence[Claim], unit: str = "percentage points") -> list[str | Table]:
-    """A table for each claim, and how to read them. `unit` is that of the differences."""
+def verdict_tables(chosen: Sequence[Claim], unit: str = "percentage points", digits: int = 2) -> list[str | Table]:
+    """A table for each claim, and how to read them. `unit` is that of the differences, which have so many `digits`."""
     parts: list[str | Table] = []
     for claim in chosen:
         parts.append(f"**Claim {claim.number}. {claim.text}: {claim.verdict}.**")
-        rows = tuple(_part(part) for part in claim.parts)
+        rows = tuple(_part(part, digits) for part in claim.parts)
         parts.append(
             Table(("", "verdict", "mean", "interval", "p", "test", "what would decide it"), rows, words=(0, 1, 5, 6))
         )
@@ -28,9 +28,10 @@ def verdict_tables(chosen: Sequence[Claim], unit: str = "percentage points") -> 
     return parts
 
 
-def _part(part: Part) -> tuple[str, ...]:
-    mean = "–" if part.mean is None else f"{part.mean:+.2f}" + ("" if part.std is None else f" ± {part.std:.2f}")
-    interval = "–" if part.low is None else f"{part.low:+.2f} … {part.high:+.2f}"
+def _part(part: Part, digits: int) -> tuple[str, ...]:
+    spread = "" if part.std is None else f" ± {part.std:.{digits}f}"
+    mean = "–" if part.mean is None else f"{part.mean:+.{digits}f}{spread}"
+    interval = "–" if part.low is None else f"{part.low:+.{digits}f} … {part.high:+.{digits}f}"
     return part.text, part.verdict, mean, interval, _p(part.p), part.test, part.decide
 
 

@@ -26,7 +26,7 @@ def write_text(place: TextPlace, command: str, speeds: Path) -> tuple[Path, Reco
         return None
     claims = text_claims(records, speeds)
     parts: list[str | Table | Picture] = [_table(records), _notes(records), *_pictures(records)]
-    sections = (Section("Measured", tuple(parts)), Section("Verdicts", tuple(verdict_tables(claims, "nats"))))
+    sections = (Section("Measured", tuple(parts)), Section("Verdicts", tuple(verdict_tables(claims, "nats", digits=3))))
     _, html = Page("Shakespeare", _lead(records, command), sections).write(place.directory)
     record = _json(records, command) | {"claims": [claim.json() for claim in claims]}
     write_json(place.directory / "report.json", record)
@@ -52,7 +52,7 @@ def _lead(records: Sequence[Record], command: str) -> tuple[str, ...]:
         mean = statistics.mean(first)
         near = "within" if abs(mean - PUBLISHED) <= MARGIN else "not within"
         lead.append(
-            f"nanoGPT's model comes to {mean:.4f} ({len(first)} seeds); published, with characters for tokens, is "
+            f"nanoGPT's model comes to {mean:.4f} ({len(first)} seed{'s' if len(first) > 1 else ''}); published, with characters for tokens, is "
             f"{PUBLISHED}: {near} ± {MARGIN} of it."
         )
     return tuple(lead)
