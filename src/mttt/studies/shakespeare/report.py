@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mttt.data.plural import counted
 from mttt.files import write_json
 from mttt.report import Page, Picture, Section, Table, plots
 from mttt.runs import Record, versions
@@ -52,8 +53,8 @@ def _lead(records: Sequence[Record], command: str) -> tuple[str, ...]:
         mean = statistics.mean(first)
         near = "within" if abs(mean - PUBLISHED) <= MARGIN else "not within"
         lead.append(
-            f"nanoGPT's model comes to {mean:.4f} ({len(first)} seed{'s' if len(first) > 1 else ''}); published, with characters for tokens, is "
-            f"{PUBLISHED}: {near} ± {MARGIN} of it."
+            f"nanoGPT's model comes to {mean:.4f} ({counted(len(first), 'seed')}); published, with characters for "
+            f"tokens, is {PUBLISHED}: {near} ± {MARGIN} of it."
         )
     return tuple(lead)
 
