@@ -55,6 +55,11 @@ def test_evaluate_with_any_number_of_steps(run, here):
     assert "t = 1" in out
 
 
+def test_a_model_of_pictures_writes_nothing(run, here):
+    _, err = here("generate", run, code=2)
+    assert f"{run} classifies images and writes nothing; mttt predict" in err
+
+
 def test_predict_prints_the_top_classes(run, tmp_path, here):
     load_digits().evaluation[0].image.resize((80, 80)).save(tmp_path / "a digit.png")
     out, _ = here("predict", run, tmp_path / "a digit.png", "--top", "2")

@@ -102,6 +102,7 @@ def test_choices():
         (["--prompt-file", "empty"], "--prompt-file empty has no bytes"),
         (["--prompt", "a", "--prompt-file", "empty"], "take one of them"),
         (["--prompt", "a", "--temperature", "-0.5"], "--temperature -0.5: must be a finite number above 0, or 0"),
+        (["--prompt-file", "nowhere"], "--prompt-file nowhere: No such file or directory; name a file of text"),
         (["--prompt", "a", "--tokens", "0"], "--tokens 0: must be"),
         (["--prompt", "a", "--top-k", "257"], "--top-k 257: must be 1 to 256"),
         (["--prompt", "a", "--seed", "-1"], "--seed -1"),
@@ -194,5 +195,8 @@ def test_windows_that_cannot_be_are_refused(folder, here):
     here(*tiny, "--run", "places", cwd=folder)
     _, err = here("evaluate", "places", "--context", "17", cwd=folder, code=2)
     assert "this model has learned positions for a context of 16" in err
+    here(*WORDS, "--model.mixer", "causal-attention", "--epochs", "0.1", "--run", "cache", cwd=folder)
+    _, err = here("generate", "cache", "--tokens", "2000000000", cwd=folder, code=2)
+    assert "the state of this model after 2,000,000,001 bytes takes" in err
     found = json.loads(here("evaluate", "places", "--json", cwd=folder)[0])
     assert set(found["results"]) == {"as trained"}  # nothing learns

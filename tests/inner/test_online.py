@@ -142,6 +142,47 @@ def test_tokens_that_only_fill_the_room_change_nothing(product, float64):
     assert relative_error((answers[:N], weights), expected) < 1e-12
 
 
+class Plain(mttt.TokenwiseLearner):
+    """A learner of which only the plain form knows how it learns."""
+
+    inside: mttt.MLPLearner
+    expansion: float = eqx.field(static=True)
+
+    def __init__(self, width, *, key):
+        self.inside, self.expansion = LEARNERS["mlp"](width, key=key), 1.0
+
+    def __call__(self, inputs, *, key=None):
+        return self.inside(inputs)
+
+
+@pytest.mark.parametrize("chunks", [mttt.Chunks(1), mttt.Chunks(3)], ids=["substitution", "dual"])
+def test_gradients_of_gradients(chunks, float64):
+    """Of layers with two heads, against the plain form."""
+    x = tokens(N, DIM)
+
+    def second(learner, adjoint):
+        task = partial(mttt.KeyValue, norm=True, residual=True)
+        layer = mttt.CausalTTT(
+            DIM, 2, learner=learner, task=task, chunks=chunks, adjoint=adjoint, key=jax.random.key(0)
+        )
+        first = jax.grad(lambda x: jnp.sum(jnp.sin(layer(x).tokens)))
+        return jax.jit(jax.grad(lambda x: jnp.sum(first(x) ** 2)))(x)
+
+    expected = second(Plain, mttt.Keep())
+    for adjoint in (mttt.Recompute(), mttt.Undo()):
+        assert relative_error(second(LEARNERS["mlp"], adjoint), expected) < 1e-9
+
+
+def test_a_learned_rate_may_be_wider_than_the_tokens():
+    """Parameters of a program in 64-bit mode are float64, and its tokens may be float32."""
+    for learner, chunks in (("linear", mttt.Chunks(1)), ("mlp", mttt.Chunks(1)), ("mlp", mttt.Chunks(2))):
+        short = jax.tree.map(lambda a: a.astype(jnp.float32), (*parts_of(learner, "squared", "gated"), tokens(N, DIM)))
+        with jax.enable_x64(True):
+            for rate in (jnp.asarray(0.1), jnp.full(3, 0.1)):
+                read = online(mttt.GradientDescent(rate), chunks, mttt.Recompute())
+                assert read(*short, tokens(N, WIDTH).astype(jnp.float32))[0].dtype == jnp.float32
+
+
 def test_each_product_gets_its_fastest_form():
     def form(learner, task, optimizer, chunks):
         learner, task, rates = parts_of(learner, task, "gated")

@@ -12,6 +12,7 @@ import pytest
 
 import mttt
 from catalogue import CAUSAL, DIM, GROWING, HEADS, SOFTMAX, build, relative_error, tokens
+from mttt.mixers import frozen
 from oracles import recurrence
 
 LONG = 11
@@ -169,6 +170,17 @@ def test_gradients_through_states_are_those_of_one_pass(name, float64):
         return jnp.concatenate([first, rest[:, 0]])
 
     assert relative_error(gradient(pieces), gradient(lambda mixer, x: mixer(x).tokens)) < exact(name)
+
+
+def test_frozen_layers_answer_with_the_first_weights():
+    """Not with ones that decayed, either."""
+    decays = partial(mttt.CausalTTT, learner=mttt.LinearLearner, task=mttt.KeyValue, rates=mttt.DecayingRates)
+    layer, x = build(decays, DIM, HEADS), tokens(LONG)
+    still = frozen(layer)
+    _, state = still.go_on(still.start(x.dtype), jnp.tile(x, (4, 1)))
+    assert jnp.array_equal(state.carries.learner.weight, layer.initial.learner.weight)
+    _, state = layer.go_on(layer.start(x.dtype), jnp.tile(x, (4, 1)))
+    assert not jnp.allclose(state.carries.learner.weight, layer.initial.learner.weight)
 
 
 @pytest.mark.parametrize("name", CAUSAL)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import numpy as np
@@ -25,6 +25,7 @@ from mttt.models import Choice, Draw, Likeliest, Writer
 from mttt.outer import self_check
 from mttt.recipes.purpose import TextData
 from mttt.training import load
+from mttt.training.memory import memory_limit
 
 _LARGEST = 2**30  # bytes of a prompt
 _LONG = 4096  # bytes of a prompt that take a moment to read, and are not shown
@@ -57,13 +58,14 @@ def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
     arguments = parsed(Arguments, words, prog="mttt generate")
     _check(arguments)
-    prompt = _prompt(arguments)
     with refusing():
+        prompt = _prompt(arguments)
         loaded = load(arguments.run)
         if not isinstance(loaded.recipe.data, TextData):
             raise UsageError(
                 f"{arguments.run} classifies images and writes nothing; mttt predict {arguments.run} IMAGE"
             )
+        _check_room(loaded.model, len(prompt) + arguments.tokens)
         writer = Writer(loaded.model, room=len(prompt) + arguments.tokens)
     self_check()
     shown: Shown = Coloured(console) if arguments.show else Plain(console)
@@ -96,9 +98,24 @@ def _check(arguments: Arguments) -> None:
         raise UsageError(f"--seed {arguments.seed}: must be at least 0 and less than 2³²")
 
 
+def _check_room(model: Any, tokens: int) -> None:
+    """Refuse a text whose state would not fit: that of self-attention grows with it."""
+    state = jax.eval_shape(lambda: model.make_room(model.start(), tokens))
+    need, limit = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state)), memory_limit()
+    if limit is not None and need > limit:
+        raise UsageError(
+            f"the state of this model after {tokens:,} bytes takes {need / 2**30:.1f} GiB, and there are "
+            f"{limit / 2**30:.1f}; ask for fewer --tokens, or take a mixer whose state does not grow"
+        )
+
+
 def _prompt(arguments: Arguments) -> np.ndarray:
     if arguments.prompt_file is not None:
-        prompt, where = contents(arguments.prompt_file, _LARGEST), f"--prompt-file {arguments.prompt_file}"
+        where = f"--prompt-file {arguments.prompt_file}"
+        try:
+            prompt = contents(arguments.prompt_file, _LARGEST)
+        except OSError as error:
+            raise UsageError(f"{where}: {error.strerror or error}; name a file of text") from None
     else:
         prompt, where = os.fsencode("\n" if arguments.prompt is None else arguments.prompt), "--prompt"
     if not prompt:

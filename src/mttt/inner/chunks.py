@@ -87,6 +87,7 @@ class Portions(NamedTuple):
 
 def shares_of(chunk: Chunk, places: Float[Array, " b"], rate: Any = 1.0) -> Portions:
     """ρ_t η_s (α_{s+1} ⋯ α_t), for s ≤ t."""
+    rate = jnp.asarray(rate, chunk.eta.dtype)  # one that is learned may be wider than the tokens
     of = jnp.tril((rate * places)[:, None] * chunk.eta[None, :])
     after, scale, scale_after = of[-1], None, None
     if (decay := chunk.decay()) is not None:

@@ -72,7 +72,8 @@ def steps_of(
         def apply(layer: AffineMap, x: Array) -> Array:
             seen.append(x)
             value, lesson = next(values), next(lessons)
-            out = _after(layer, x, scale, lesson) if value is None else _known(value, layer, x, scale, lesson)
+            given = (layer, x, scale, lesson)
+            out = _after(*given) if value is None else _known(given, jax.lax.stop_gradient(value))
             return out + left.pop(0)
 
         return learner.through(inputs, apply), tuple(seen)
@@ -181,16 +182,22 @@ def _after(layer: Any, x: Array, scale: Array | None, lesson: Taught | None) -> 
     return rows - (shares * (alike if layer.bias is None else alike + 1)) @ cotangents
 
 
-@eqx.filter_custom_jvp
-def _known(value: Array, layer: Any, x: Array, scale: Array | None, lesson: Taught | None) -> Array:
-    """`_after`, whose value somebody knows."""
+@eqx.filter_custom_vjp
+def _known(given: Any, value: Array) -> Array:
+    """`_after` of what is given, whose value somebody knows."""
     return value
 
 
-@_known.def_jvp
-def _differ(primals: Any, tangents: Any) -> tuple[Array, Array]:
+@_known.def_fwd
+def _known_forward(perturbed: Any, given: Any, value: Array) -> tuple[Array, None]:
     # Not the bare value: what is differentiated again has to depend on the same things again.
-    return _known(*primals), eqx.filter_jvp(_after, tuple(primals[1:]), tuple(tangents[1:]))[1]
+    return _known(given, value), None
+
+
+@_known.def_bwd
+def _known_backward(residuals: None, cotangent: Array, perturbed: Any, given: Any, value: Array) -> Any:
+    _, pull = eqx.filter_vjp(lambda given: _after(*given), given)  # the value itself is not used, so not computed
+    return pull(cotangent)[0]
 
 
 def _times(scale: Float[Array, " n"] | None, rows: Float[Array, "n o"]) -> Float[Array, "n o"]:

@@ -15,6 +15,7 @@ The backward pass does not look into the loop. With λ the cotangent of U,
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, final
 
 import equinox as eqx
@@ -77,7 +78,7 @@ class Substitution(Form):
             taught = Steps((inputs, *later.inputs), later.cotangents), rows.shares
             return outputs_of(eqx.combine(given[0], rest), rows.inputs, rows.scale, taught)
 
-        later = _substituted(phi, outputs, (weights, losses), rows, chunk.inputs, kept)
+        later: Any = _substituted(phi, outputs, (weights, losses), rows, chunk.inputs, kept)
         steps = Steps((chunk.inputs, *later.inputs), later.cotangents)
         answers = answers_after(learner, chunk.queries, steps, shares.of, shares.scale)
         new = step_by(learner, steps, shares.after, shares.scale_after)
@@ -97,6 +98,21 @@ def _one_by_one(rows: Any) -> Any:
     return jax.tree.map(lambda a: a[:, None], rows)
 
 
+def _row_by_row(phi: Callable[..., Steps], given: Any, rows: Unsolved, inputs: Float[Array, "b k"]) -> Steps:
+    """U with U = Φ(U)."""
+    shapes = jax.eval_shape(phi, given, rows, inputs, None)
+    empty = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
+
+    def body(steps: Steps, x: tuple[Array, Unsolved]) -> tuple[Steps, None]:
+        t, row = x
+        put = lambda all_rows, one: jax.lax.dynamic_update_index_in_dim(all_rows, one[0], t, 0)  # noqa: E731
+        return jax.tree.map(put, steps, phi(given, row, inputs, steps)), None
+
+    order = jnp.arange(inputs.shape[0])
+    return jax.lax.scan(body, empty, (order, _one_by_one(rows)))[0]
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
 def _substituted(
     phi: Callable[..., Steps],
     outputs: Callable[..., Any],
@@ -105,42 +121,29 @@ def _substituted(
     inputs: Float[Array, "b k"],
     kept: Steps | None,
 ) -> Steps:
-    """U with U = Φ(U), row by row unless it was kept. It is not differentiated by what was kept."""
+    """U with U = Φ(U), unless it was kept: then it is not differentiated by what was kept."""
+    return _row_by_row(phi, given, rows, inputs) if kept is None else kept
 
-    @jax.custom_vjp
-    def solve(given: Any, rows: Unsolved, inputs: Array, kept: Steps | None) -> Steps:
-        if kept is not None:
-            return kept
-        shapes = jax.eval_shape(phi, given, rows, inputs, None)
-        empty = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
 
-        def body(steps: Steps, x: tuple[Array, Unsolved]) -> tuple[Steps, None]:
-            t, row = x
-            put = lambda all_rows, one: jax.lax.dynamic_update_index_in_dim(all_rows, one[0], t, 0)  # noqa: E731
-            return jax.tree.map(put, steps, phi(given, row, inputs, steps)), None
+def _forward(phi: Any, outputs: Any, given: Any, rows: Unsolved, inputs: Array, kept: Any) -> tuple[Steps, Any]:
+    steps = _row_by_row(phi, given, rows, inputs) if kept is None else kept
+    return steps, (given, rows, inputs, kept, steps)
 
-        order = jnp.arange(inputs.shape[0])
-        return jax.lax.scan(body, empty, (order, _one_by_one(rows)))[0]
 
-    def forward(given: Any, rows: Unsolved, inputs: Array, kept: Steps | None) -> tuple[Steps, Any]:
-        steps = solve(given, rows, inputs, kept)
-        return steps, (given, rows, inputs, kept, steps)
+def _backward(phi: Any, outputs: Any, residuals: Any, cotangent: Steps) -> Any:
+    given, rows, inputs, kept, steps = residuals
 
-    def backward(residuals: Any, cotangent: Steps) -> Any:
-        given, rows, inputs, kept, steps = residuals
+    def body(cotangent: Steps, x: tuple[Array, Unsolved, Any]) -> tuple[Steps, None]:
+        t, row, out = x
+        own = jax.tree.map(lambda a: jax.lax.dynamic_index_in_dim(a, t, 0), cotangent)
+        _, pull = jax.vjp(lambda steps: phi(given, row, inputs, steps, out), steps)
+        return jax.tree.map(jnp.add, cotangent, pull(own)[0]), None
 
-        def body(cotangent: Steps, x: tuple[Array, Unsolved, Any]) -> tuple[Steps, None]:
-            t, row, out = x
-            own = jax.tree.map(lambda a: jax.lax.dynamic_index_in_dim(a, t, 0), cotangent)
-            _, pull = jax.vjp(lambda steps: phi(given, row, inputs, steps, out), steps)
-            return jax.tree.map(jnp.add, cotangent, pull(own)[0]), None
+    found = outputs(given, rows, inputs, steps)
+    each = (jnp.arange(inputs.shape[0]), *_one_by_one((rows, found)))
+    cotangent, _ = jax.lax.scan(body, cotangent, each, reverse=True)
+    _, pull = jax.vjp(lambda given, rows, inputs: phi(given, rows, inputs, steps), given, rows, inputs)
+    return *pull(cotangent), jax.tree.map(jnp.zeros_like, kept)
 
-        order = jnp.arange(inputs.shape[0])
-        found = outputs(given, rows, inputs, steps)
-        each = (order, *_one_by_one((rows, found)))
-        cotangent, _ = jax.lax.scan(body, cotangent, each, reverse=True)
-        _, pull = jax.vjp(lambda given, rows, inputs: phi(given, rows, inputs, steps), given, rows, inputs)
-        return *pull(cotangent), jax.tree.map(jnp.zeros_like, kept)
 
-    solve.defvjp(forward, backward)
-    return solve(given, rows, inputs, kept)
+_substituted.defvjp(_forward, _backward)

@@ -72,7 +72,7 @@ class WY(Form):
     def _block(self, chunk: Chunk) -> Solved:
         optimizer, keys, queries = self.course.optimizer, chunk.inputs, chunk.queries
         assert isinstance(optimizer, GradientDescent)
-        beta = chunk.eta * self.course.places[0] * optimizer.rate_at(0)
+        beta = chunk.eta * self.course.places[0] * jnp.asarray(optimizer.rate_at(0), chunk.eta.dtype)
         alike, asked = keys @ keys.T, jnp.tril(queries @ keys.T)
         taken, left, scale = keys, keys, jnp.ones((), keys.dtype)
         if (decay := chunk.decay()) is not None:

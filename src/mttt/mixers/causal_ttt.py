@@ -52,7 +52,7 @@ class CausalTTT(CausalMixer):
     `Chunks(b)` or `AnswerThenLearn(b)`. TTT-MLP (Sun et al., 2024) with heads of width k is
 
         CausalTTT(dim, heads, learner=MLPLearner, task=partial(KeyValue, norm=True, residual=True),
-                  rates=partial(PlacedRates, size=16, base=0.1), chunks=Chunks(16), key=key)
+                  rates=partial(PlacedRates, size=16), chunks=Chunks(16), key=key)
 
     Learners made of affine maps (`LayeredLearner`) with `GradientDescent` take a few products a chunk. The linear
     learner with `KeyValue` and chunks of one token, the delta rule, takes them in blocks of 64 tokens. Everything else

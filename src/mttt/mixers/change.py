@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from mttt.inner import Batching, GradientDescent, Memory, Optimizer
+from mttt.inner import Batching, GradientDescent, MeanRates, Memory, Optimizer, Rates
 from mttt.mixers.causal_ttt import CausalTTT
 from mttt.mixers.heads import spread
 from mttt.mixers.trial import check_optimizer
@@ -50,4 +50,12 @@ def with_inner_loop(tree: Any, *, steps: int | None = None, optimizer: Optimizer
 
 def frozen(tree: Any) -> Any:
     """The same model, in which no token changes W: its TTT layers answer with W₀."""
-    return with_inner_loop(tree, optimizer=GradientDescent(0.0))
+
+    def change(node: Any) -> Any:
+        if not isinstance(node, CausalTTT):
+            return node
+        width, dim = node.merge.weight.shape[-2:]  # other rates than these may let W decay
+        return eqx.tree_at(lambda ttt: ttt.rates, node, MeanRates(dim, width), is_leaf=lambda x: isinstance(x, Rates))
+
+    still = with_inner_loop(tree, optimizer=GradientDescent(0.0))
+    return jax.tree.map(change, still, is_leaf=_learns)

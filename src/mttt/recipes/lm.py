@@ -53,8 +53,8 @@ class LMRecipe:
             raise FieldError(
                 "model.mixer.chunks.size",
                 self.mixer.chunks.size,
-                f"a window has {tokens} tokens, so no chunk would ever be complete and W would not change; take at "
-                f"most {tokens}, or a longer context",
+                f"a window has {tokens} tokens, so no chunk would ever be complete, and nothing would be learned for "
+                f"the chunk after it; take at most {tokens}, or a longer context",
             )
         made = self.mixer.build(tokens)
         made = partial(Convolved, mixer=made, width=self.convolution) if self.convolution else made

@@ -127,7 +127,7 @@ def test_a_pipe_is_not_waited_for(tmp_path):
         (
             40,
             {"context": 64},
-            "context=64: .* 40 bytes, of which 36 would be there to train on. Take a context below 36",
+            "context=64: .* 40 bytes, of which 36 would be there to train on. Take a context below 4",
         ),
         (100, {"context": 20}, "of which 10 would be there to evaluate on.* hold more out"),
         (1, {"context": 1}, "Add text"),

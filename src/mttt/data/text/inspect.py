@@ -50,6 +50,8 @@ class TextInspection:
 def inspect_text(found: FoundText) -> TextInspection:
     """Read all of a text."""
     text = found.text
+    if not len(text):
+        raise BadData(f"{text} is empty: there is nothing to look at")
     counts, encoding = _count(text)
     order = np.argsort(-counts, kind="stable")
     shares = counts[counts > 0] / counts.sum()
@@ -88,6 +90,4 @@ def _count(text: Text) -> tuple[np.ndarray, str]:
 
 
 def _sample(text: Text, begin: int) -> str:
-    if not 0 <= begin < len(text):
-        raise BadData(f"{text} is empty: there is nothing to look at")
     return text.read(begin, min(begin + SAMPLE, len(text))).tobytes().decode(errors="replace")

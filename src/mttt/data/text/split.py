@@ -26,7 +26,8 @@ def split_text(text: Text, *, context: int, holdout: float = 0.1, ignored: tuple
     for part, size, other in (("train", first, "less"), ("evaluate", last, "more")):
         if size <= context:
             have = f"{text} has {len(text):,} bytes, of which {size:,} would be there to {part} on"
-            ways = f"Take a context below {size:,}, hold {other} out, or add text" if size > 1 else "Add text"
+            least = min(first, last)
+            ways = f"Take a context below {least:,}, hold {other} out, or add text" if least > 1 else "Add text"
             raise BadData(f"context={context}: a window has one byte more than that, and {have}. {ways}")
     return DataSet(
         MovedWindows(Windows(text, 0, first, context)),
