@@ -60,8 +60,7 @@ class KeyValue(TokenwiseTask):
     With `residual` the target is value − key, and the layer's output is its query plus the answer: the learner has to
     know only what differs. With `norm` the answer is normalised, in the task and in the output alike; all heads have
     their own scale and shift. With `unit` keys and queries have norm 1, as the delta rule wants them. `output_norm`
-    normalises what leaves the layer's heads, and nothing in the task: a learner that begins at W = 0 answers with small
-    numbers at first, which nobody would hear.
+    normalises what leaves the layer's heads, and nothing in the task, as DeltaNet does.
     `KeyValue(dim, width, residual=True, norm=True, key=key)` is the task of TTT-Linear and TTT-MLP (Sun et al., 2024).
     """
 
