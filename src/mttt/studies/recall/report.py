@@ -32,8 +32,8 @@ TUNING = (
     "weights; with their own, 99 % after 200. **W₀ of TTT-MLP and TTT-Linear** is drawn as the layers' authors draw "
     "it: with Xavier's numbers TTT-Linear recalled 4 % after 600 steps (tied logits), with a tenth of them 44 % after "
     "320. **A norm behind the heads of the delta rule**, as DeltaNet has it: 8 % without and 6 % with it (seed 0 of "
-    "those here), 92 and 83 % (another seed), 75 % with it (a third). It was kept, but is not what decides. Nothing else "
-    "was tuned, for no row."
+    "those here), 92 and 83 % (another seed), 75 % with it (a third). It was kept, but is not what decides. Nothing "
+    "else was tuned, for no row."
 )
 
 
