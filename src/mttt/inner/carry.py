@@ -115,7 +115,7 @@ class Lesson(NamedTuple):
     task: Task
     tokens: Float[Array, "n d"]
     mask: Bool[Array, " n"] | None
-    rows: "Rated"
+    rows: Rated
     pose: Callable[[PyTree[Array]], Problem]
     phases: list[Phase]
     rates: Rates | None

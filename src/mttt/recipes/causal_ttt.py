@@ -102,7 +102,7 @@ class CausalTTTRecipe:
 
 _DELTA = KeyValueRecipe(norm=False, residual=False, unit=True, output_norm=True)
 # W₀ as the authors of TTT-Linear and TTT-MLP draw it: small, so that what the first tokens teach is heard beside it.
-# Chunks are shorter than a head is wide, so undoing takes less memory than recomputing, and a quarter less time.
+# Their steps are undone: that keeps two vectors a token and map, and reads no chunk a second time.
 TTT_MLP = CausalTTTRecipe(learner=MLPLearnerRecipe(spread=0.02), adjoint=UndoRecipe())
 TTT_LINEAR = CausalTTTRecipe(learner=AffineLearnerRecipe(spread=0.02), adjoint=UndoRecipe())
 DELTA_RULE = CausalTTTRecipe(

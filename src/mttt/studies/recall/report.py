@@ -25,7 +25,8 @@ _NOTES = (
 )
 
 TUNING = (
-    "Four choices were made by looking at results, with other seeds than those here, at 16 pairs. **The "
+    "Four choices were made by looking at results of trials whose programs were not kept, with other seeds than those "
+    "here unless it is said, at 16 pairs. **The "
     "convolution's first taps**: with the identity self-attention recalled 7 % of the last batches after 400 steps, "
     "with N(0, 1/3) 6 % after 280, with the identity plus N(0, 0.5²) 84 % after 320, which was kept. **Logits with "
     "weights of their own**: with the embedding's, self-attention recalled 11 % after 600 steps in one draw of "
