@@ -1,11 +1,11 @@
-"""The inverse of a unit triangle."""
+"""The inverse of a unit triangle, and systems of equations with one."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mttt.nn.triangle import unit_lower_inverse
+from mttt.nn.triangle import solve_unit_lower, unit_lower_inverse
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 8, 13])
@@ -17,6 +17,29 @@ def test_it_is_the_inverse(n, float64):
     ours = jax.grad(lambda a: jnp.sum(weights * unit_lower_inverse(a)))(below)
     plain = jax.grad(lambda a: jnp.sum(weights * jnp.linalg.inv(jnp.eye(n) + jnp.tril(a, -1))))(below)
     np.testing.assert_allclose(ours, plain, rtol=1e-9, atol=1e-9)
+
+
+def test_it_solves(float64):
+    """The same as a product with the inverse: values, gradients, and gradients of gradients."""
+    draw = np.random.default_rng(2).normal
+    below, first, second, weights = (jnp.asarray(draw(size=shape)) for shape in ((5, 5), (5, 3), (5, 2), (5, 5)))
+
+    def solved(below, first, second):
+        return jnp.concatenate(solve_unit_lower(below, (first, second)), axis=1)
+
+    def inverted(below, first, second):
+        return jnp.linalg.inv(jnp.eye(5) + jnp.tril(below, -1)) @ jnp.concatenate([first, second], axis=1)
+
+    def slope(function):
+        return jax.grad(lambda *given: jnp.sum(jnp.sin(function(*given)) * weights), argnums=(0, 1, 2))
+
+    def curve(function):
+        return jax.grad(lambda *given: sum(jnp.sum(s**2) for s in slope(function)(*given)), argnums=(0, 1, 2))
+
+    for made in (lambda function: function, slope, curve):
+        ours, plain = (jax.tree.leaves(made(function)(below, first, second)) for function in (solved, inverted))
+        for one, other in zip(ours, plain, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8)
 
 
 def test_rows_that_are_alike_lose_no_digits():

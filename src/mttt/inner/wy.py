@@ -22,20 +22,73 @@ from mttt.inner.chunks import Chunk
 from mttt.inner.forms import Course, Form
 from mttt.inner.linear import LinearLearner
 from mttt.inner.optimizer import GradientDescent
-from mttt.nn.triangle import unit_lower_inverse
+from mttt.nn.products import gram
+from mttt.nn.triangle import solve_unit_lower
 
 BLOCK = 64
 
 
-class Solved(NamedTuple):
-    """What a block of tokens brings, whatever W is."""
+class Learned(NamedTuple):
+    """What a block of tokens does to W, whatever W is: U = solved − taken W, then W ← scale W + keysᵀU."""
 
-    solved: Float[Array, "b k"]  # (I + …)⁻¹βV
-    taken: Float[Array, "b k"]  # (I + …)⁻¹βγK
-    queries: Float[Array, "b k"]  # γQ
-    asked: Float[Array, "b b"]  # tril(QKᵀ)
-    keys: Float[Array, "b k"]  # γ_b/γ ⊙ K
-    scale: Float[Array, ""]  # γ_b
+    solved: Float[Array, "*blocks b k"]  # (I + …)⁻¹βV
+    taken: Float[Array, "*blocks b k"]  # (I + …)⁻¹βγK
+    keys: Float[Array, "*blocks b k"]  # γ_b/γ ⊙ K
+    scale: Float[Array, "*blocks"] | None  # γ_b; None is 1
+
+
+class Block(NamedTuple):
+    """A block of tokens: what it teaches, and what it asks."""
+
+    learned: Learned
+    queries: Float[Array, "*blocks b k"]  # γQ
+    asked: Float[Array, "*blocks b b"]  # tril(QKᵀ)
+
+
+Passed = tuple[Float[Array, "k k"], Float[Array, "blocks k k"], Float[Array, "blocks b k"]]
+
+
+def _scaled(scale: Array | None, weight: Float[Array, "k k"]) -> Float[Array, "k k"]:
+    return weight if scale is None else scale * weight
+
+
+@jax.custom_vjp
+def _pass(weight: Float[Array, "k k"], blocks: Learned) -> Passed:
+    """From block to block: the last W, W before each block, and each block's U.
+
+    The backward pass is written out, because automatic differentiation puts the gradients by `taken` and `keys` into
+    the loop. Only the gradients by W and U have to be there; the others are two products of all blocks at once.
+    """
+
+    def step(weight: Array, block: Learned) -> tuple[Array, tuple[Array, Array]]:
+        updates = block.solved - block.taken @ weight
+        return _scaled(block.scale, weight) + block.keys.T @ updates, (weight, updates)
+
+    last, (before, updates) = jax.lax.scan(step, weight, blocks)
+    return last, before, updates
+
+
+def _pass_forward(weight: Float[Array, "k k"], blocks: Learned) -> tuple[Passed, Any]:
+    passed = _pass(weight, blocks)
+    return passed, (blocks, *passed[1:])
+
+
+def _pass_backward(kept: Any, cotangents: Passed) -> tuple[Float[Array, "k k"], Learned]:
+    blocks, before, updates = kept
+
+    def step(after: Array, given: Any) -> tuple[Array, tuple[Array, Array]]:
+        block, by_before, by_updates = given
+        by_updates = by_updates + block.keys @ after
+        return _scaled(block.scale, after) - block.taken.T @ by_updates + by_before, (after, by_updates)
+
+    by_last, *by_each = cotangents
+    first, (after, by_updates) = jax.lax.scan(step, by_last, (blocks, *by_each), reverse=True)
+    by_taken, by_keys = -(by_updates @ before.mT), updates @ after.mT
+    by_scale = None if blocks.scale is None else jnp.sum(before * after, axis=(1, 2))
+    return first, Learned(by_updates, by_taken, by_keys, by_scale)
+
+
+_pass.defvjp(_pass_forward, _pass_backward)
 
 
 @final
@@ -58,29 +111,22 @@ class WY(Form):
         learner = carry.learner
         assert isinstance(learner, LinearLearner)
         blocks = jax.vmap(self._block)(chunks)
-
-        def step(weight: Array, block: Solved) -> tuple[Array, tuple[Array, Array]]:
-            updates = block.solved - block.taken @ weight
-            return block.scale * weight + block.keys.T @ updates, (weight, updates)
-
-        weight = learner.weight.astype(chunks.inputs.dtype)
-        weight, (before, updates) = jax.lax.scan(step, weight, blocks)
+        weight, before, updates = _pass(learner.weight.astype(chunks.inputs.dtype), blocks.learned)
         answers = blocks.queries @ before + blocks.asked @ updates
         new = eqx.tree_at(lambda learner: learner.weight, learner, weight.astype(learner.weight.dtype))
         return Carry(new, carry.state, carry.t), answers
 
-    def _block(self, chunk: Chunk) -> Solved:
+    def _block(self, chunk: Chunk) -> Block:
         optimizer, keys, queries = self.course.optimizer, chunk.inputs, chunk.queries
         assert isinstance(optimizer, GradientDescent)
         beta = chunk.eta * self.course.places[0] * jnp.asarray(optimizer.rate_at(0), chunk.eta.dtype)
-        alike, asked = keys @ keys.T, jnp.tril(queries @ keys.T)
-        taken, left, scale = keys, keys, jnp.ones((), keys.dtype)
+        alike, asked = gram(keys), jnp.tril(queries @ keys.T)
+        taken, left, scale = keys, keys, None
         if (decay := chunk.decay()) is not None:
             gamma, ratios = decay
             alike, asked = alike * ratios, asked * ratios
             taken, queries, left = gamma[:, None] * keys, gamma[:, None] * queries, ratios[-1][:, None] * keys
             scale = gamma[-1]
-        both = beta[:, None] * jnp.concatenate([chunk.targets, taken], axis=1)
-        solved = unit_lower_inverse(beta[:, None] * alike) @ both
-        k = keys.shape[1]
-        return Solved(solved[:, :k], solved[:, k:], queries, asked, left, scale)
+        rights = (beta[:, None] * chunk.targets, beta[:, None] * taken)
+        solved, taken = solve_unit_lower(beta[:, None] * alike, rights)
+        return Block(Learned(solved, taken, left, scale), queries, asked)

@@ -1,4 +1,6 @@
-"""The inverse of a triangle of ones and numbers below them."""
+"""Triangles of ones and numbers below them: their inverse, and systems of equations."""
+
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -37,3 +39,31 @@ def _forward(below: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Arr
 
 
 unit_lower_inverse.defvjp(_forward, lambda inverse, ct: (-jnp.tril(inverse.T @ ct @ inverse.T, -1),))
+
+
+@jax.custom_vjp
+def solve_unit_lower(
+    below: Float[Array, "n n"], rights: tuple[Float[Array, "n _"], ...]
+) -> tuple[Float[Array, "n _"], ...]:
+    """X = (I + tril(A, −1))⁻¹R for each R of `rights`.
+
+    The backward pass makes Y = (I + …)⁻ᵀ dX, which is dR, and dA = −tril(YXᵀ, −1). Through the inverse it would take
+    two products more.
+    """
+    inverse = unit_lower_inverse(below)
+    return tuple(inverse @ right for right in rights)
+
+
+def _solve_forward(below: Float[Array, "n n"], rights: tuple[Float[Array, "n _"], ...]) -> tuple[Any, Any]:
+    inverse = unit_lower_inverse(below)
+    found = tuple(inverse @ right for right in rights)
+    return found, (inverse, found)
+
+
+def _solve_backward(kept: Any, cotangents: tuple[Float[Array, "n _"], ...]) -> tuple[Any, Any]:
+    inverse, found = kept
+    back = tuple(inverse.T @ cotangent for cotangent in cotangents)
+    return -jnp.tril(sum(y @ x.T for y, x in zip(back, found, strict=True)), -1), back
+
+
+solve_unit_lower.defvjp(_solve_forward, _solve_backward)
