@@ -28,7 +28,7 @@ from mttt.nn.triangle import solve_unit_lower
 BLOCK = 64
 
 
-class Learned(NamedTuple):
+class BlockStep(NamedTuple):
     """What a block of tokens does to W, whatever W is: U = solved − taken W, then W ← scale W + keysᵀU."""
 
     solved: Float[Array, "*blocks b k"]  # (I + …)⁻¹βV
@@ -37,10 +37,10 @@ class Learned(NamedTuple):
     scale: Float[Array, "*blocks"] | None  # γ_b; None is 1
 
 
-class Block(NamedTuple):
+class SolvedBlock(NamedTuple):
     """A block of tokens: what it teaches, and what it asks."""
 
-    learned: Learned
+    step: BlockStep
     queries: Float[Array, "*blocks b k"]  # γQ
     asked: Float[Array, "*blocks b b"]  # tril(QKᵀ)
 
@@ -53,14 +53,14 @@ def _scaled(scale: Array | None, weight: Float[Array, "k k"]) -> Float[Array, "k
 
 
 @jax.custom_vjp
-def _pass(weight: Float[Array, "k k"], blocks: Learned) -> Passed:
+def _pass(weight: Float[Array, "k k"], blocks: BlockStep) -> Passed:
     """From block to block: the last W, W before each block, and each block's U.
 
     The backward pass is written out, because automatic differentiation puts the gradients by `taken` and `keys` into
     the loop. Only the gradients by W and U have to be there; the others are two products of all blocks at once.
     """
 
-    def step(weight: Array, block: Learned) -> tuple[Array, tuple[Array, Array]]:
+    def step(weight: Array, block: BlockStep) -> tuple[Array, tuple[Array, Array]]:
         updates = block.solved - block.taken @ weight
         return _scaled(block.scale, weight) + block.keys.T @ updates, (weight, updates)
 
@@ -68,12 +68,12 @@ def _pass(weight: Float[Array, "k k"], blocks: Learned) -> Passed:
     return last, before, updates
 
 
-def _pass_forward(weight: Float[Array, "k k"], blocks: Learned) -> tuple[Passed, Any]:
+def _pass_forward(weight: Float[Array, "k k"], blocks: BlockStep) -> tuple[Passed, Any]:
     passed = _pass(weight, blocks)
     return passed, (blocks, *passed[1:])
 
 
-def _pass_backward(kept: Any, cotangents: Passed) -> tuple[Float[Array, "k k"], Learned]:
+def _pass_backward(kept: Any, cotangents: Passed) -> tuple[Float[Array, "k k"], BlockStep]:
     blocks, before, updates = kept
 
     def step(after: Array, given: Any) -> tuple[Array, tuple[Array, Array]]:
@@ -85,7 +85,7 @@ def _pass_backward(kept: Any, cotangents: Passed) -> tuple[Float[Array, "k k"], 
     first, (after, by_updates) = jax.lax.scan(step, by_last, (blocks, *by_each), reverse=True)
     by_taken, by_keys = -(by_updates @ before.mT), updates @ after.mT
     by_scale = None if blocks.scale is None else jnp.sum(before * after, axis=(1, 2))
-    return first, Learned(by_updates, by_taken, by_keys, by_scale)
+    return first, BlockStep(by_updates, by_taken, by_keys, by_scale)
 
 
 _pass.defvjp(_pass_forward, _pass_backward)
@@ -111,12 +111,12 @@ class WY(Form):
         learner = carry.learner
         assert isinstance(learner, LinearLearner)
         blocks = jax.vmap(self._block)(chunks)
-        weight, before, updates = _pass(learner.weight.astype(chunks.inputs.dtype), blocks.learned)
+        weight, before, updates = _pass(learner.weight.astype(chunks.inputs.dtype), blocks.step)
         answers = blocks.queries @ before + blocks.asked @ updates
         new = eqx.tree_at(lambda learner: learner.weight, learner, weight.astype(learner.weight.dtype))
         return Carry(new, carry.state, carry.t), answers
 
-    def _block(self, chunk: Chunk) -> Block:
+    def _block(self, chunk: Chunk) -> SolvedBlock:
         optimizer, keys, queries = self.course.optimizer, chunk.inputs, chunk.queries
         assert isinstance(optimizer, GradientDescent)
         beta = chunk.eta * self.course.places[0] * jnp.asarray(optimizer.rate_at(0), chunk.eta.dtype)
@@ -129,4 +129,4 @@ class WY(Form):
             scale = gamma[-1]
         rights = (beta[:, None] * chunk.targets, beta[:, None] * taken)
         solved, taken = solve_unit_lower(beta[:, None] * alike, rights)
-        return Block(Learned(solved, taken, left, scale), queries, asked)
+        return SolvedBlock(BlockStep(solved, taken, left, scale), queries, asked)
