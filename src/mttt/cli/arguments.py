@@ -103,6 +103,9 @@ def take_preset(words: list[str]) -> tuple[str | None, list[str]]:
     """The preset's name, if the first word is one, and the other words."""
     if not words or words[0].startswith("-"):
         return None, words
+    if words[0] not in PRESETS and words[0] in _PRESET_OF:
+        how = f"mttt train --data {words[0]} --data.path PATH"
+        raise UsageError(f"{words[0]} is a kind of data, not a preset. To train on such data: {how}")
     if words[0] not in PRESETS:
         raise unknown("preset", words[0], list(PRESETS))
     return words[0], words[1:]

@@ -15,9 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from mttt.cli.arguments import UsageError, check_file, refusing
-from mttt.cli.data_text import is_text, show_text_inspection, text_at
+from mttt.cli.data_text import has_text, is_text, show_text_inspection, text_at
 from mttt.cli.say import one_line, say
 from mttt.cli.subcommands import take_subcommand
+from mttt.data import BadData
 from mttt.data.pictures import find_data
 from mttt.data.pictures.contact import contact_sheet
 from mttt.data.pictures.inspect import Inspection, Progress as Tell, inspect
@@ -25,6 +26,7 @@ from mttt.data.pictures.sheet import sheet_file, write_sheet
 from mttt.data.pictures.splits import Found
 from mttt.data.plural import counted
 from mttt.data.text import inspect_text
+from mttt.data.text.find import EXTENSIONS as TEXTS
 from mttt.files import write_json
 
 NAMES = {
@@ -66,16 +68,26 @@ def _inspect(arguments: Inspect, console: Console) -> int:
     if is_text(arguments.path):
         return _inspect_text(arguments, console)
     with refusing(), console.status("reading"):
-        found = find_data(arguments.path)
+        found = _find_pictures(arguments.path)
     check = None if arguments.check == "all" else arguments.check
     with _progress(console) as progress:
         seen = inspect(found, str(arguments.path), check=check, progress=progress)
     _print(seen, console)
-    _draw(arguments, found, console)
+    if seen.images:
+        _draw(arguments, found, console)
     if arguments.json is not None:
         write_json(arguments.json, seen.json())
         say(console, one_line(f"Report: {arguments.json}"))
     return 1 if seen.problems else 0
+
+
+def _find_pictures(path: Path) -> Found:
+    try:
+        return find_data(path)
+    except BadData as error:
+        if not path.is_dir() or has_text(path):
+            raise
+        raise BadData(f"{error}; and no text: no file ends with {', '.join(TEXTS)}") from error
 
 
 def _inspect_text(arguments: Inspect, console: Console) -> int:

@@ -1,5 +1,6 @@
 """What `mttt data inspect` says of a text."""
 
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -24,10 +25,7 @@ def is_text(path: Path) -> bool:
     if not path.exists():
         return str(path) == "shakespeare" or len(paths_in(str(path))) > 1
     if path.is_dir():
-        names = [name.lower() for name in islice(files_below(path, 64), _LOOK)]
-        return any(name.endswith(EXTENSIONS) for name in names) and not any(
-            name.endswith((*PICTURES, *_PACKED)) for name in names
-        )
+        return has_text(path) and not any(name.endswith((*PICTURES, *_PACKED)) for name in _names(path))
     if path.name.lower().endswith(EXTENSIONS):
         return True
     try:
@@ -35,6 +33,15 @@ def is_text(path: Path) -> bool:
     except BadData:
         return not path.name.lower().endswith((*PICTURES, *_PACKED))
     return False
+
+
+def has_text(folder: Path) -> bool:
+    """Whether a file in this folder, or further below, is named like a text."""
+    return any(name.endswith(EXTENSIONS) for name in _names(folder))
+
+
+def _names(folder: Path) -> Iterator[str]:
+    return (name.lower() for name in islice(files_below(folder, 64), _LOOK))
 
 
 def text_at(path: Path) -> FoundText:

@@ -5,6 +5,7 @@ import sys
 from abc import ABC, abstractmethod
 
 from rich.console import Console
+from rich.segment import Segment, Segments
 from rich.text import Text
 
 from mttt.cli.say import printable
@@ -53,7 +54,9 @@ class Coloured(Shown):
     """Each character in a colour that says how many bits it took, with a legend at the end."""
 
     def put(self, text: str, bits: float) -> None:
-        self.console.print(Text(text, colour(bits) if text != "\n" else ""), end="", soft_wrap=True)
+        # A segment, not a Text: that would turn a tab into spaces.
+        style = self.console.get_style(colour(bits)) if text != "\n" else None
+        self.console.print(Segments([Segment(text, style)]), end="", soft_wrap=True)
 
     def end(self) -> None:
         super().end()
