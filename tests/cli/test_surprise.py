@@ -8,7 +8,7 @@ from mttt.cli.surprise import Coloured
 
 
 def test_characters_are_shown_as_they_are_with_or_without_colours():
-    """Tabs, brackets and characters of several bytes come out unchanged; a character of two bytes has the bits of both."""
+    """Tabs, brackets and characters of several bytes, too; those have the bits of all their bytes."""
     for colours in (False, True):
         out = io.StringIO()
         shown = Coloured(Console(file=out, force_terminal=colours, color_system="standard" if colours else None))

@@ -75,6 +75,8 @@ def test_recipes_that_do_not_fit_are_refused():
         decode(good | {"seed": "four"})
     with pytest.raises(UsageError, match="unknown preset"):
         train.parse(["nothing"])
+    with pytest.raises(UsageError, match="text is a kind of data, not a preset. .* mttt train --data text --data.path"):
+        train.parse(["text"])
 
 
 def test_a_run_whose_recipe_was_changed_is_refused(tmp_path):
