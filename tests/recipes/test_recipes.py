@@ -75,7 +75,7 @@ def test_recipes_that_do_not_fit_are_refused():
         decode(good | {"seed": "four"})
     with pytest.raises(UsageError, match="unknown preset"):
         train.parse(["nothing"])
-    with pytest.raises(UsageError, match="text is a kind of data, not a preset. .* mttt train --data text --data.path"):
+    with pytest.raises(UsageError, match=r"text is a kind of data, not a preset\. .* --data text --data\.path"):
         train.parse(["text"])
 
 
