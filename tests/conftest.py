@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import tempfile
 import warnings
 from pathlib import Path
@@ -12,6 +13,11 @@ from pathlib import Path
 _QUICK = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 _QUICK += " --xla_cpu_parallel_codegen_split_count=1"
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_QUICK}"
+
+# Whoever runs the tests in the background or under nohup has signals ignored, and what the tests start would, too.
+for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 # Programs are kept on disk while the tests run: all files, both workers and the processes they start compile once.
 # Writing one takes as long as compiling a small one.

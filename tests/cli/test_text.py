@@ -90,7 +90,7 @@ def test_choices():
     drawn = np.asarray(jax.vmap(lambda key: Draw(0.5, 2)(logits, key))(keys))
     assert set(drawn.tolist()) == {1, 2}
     assert np.mean(drawn == 1) == pytest.approx(1 / (1 + np.exp(-2.0)), abs=0.03)
-    for temperature in (0.0, -1.0, float("nan")):
+    for temperature in (0.0, -1.0, float("nan"), 1e-38, 1e39):
         with pytest.raises(ValueError, match="temperature"):
             Draw(temperature)
 
@@ -101,7 +101,7 @@ def test_choices():
         (["--prompt", ""], "--prompt has no bytes"),
         (["--prompt-file", "empty"], "--prompt-file empty has no bytes"),
         (["--prompt", "a", "--prompt-file", "empty"], "take one of them"),
-        (["--prompt", "a", "--temperature", "-0.5"], "--temperature -0.5: must be a finite number above 0, or 0"),
+        (["--prompt", "a", "--temperature", "-0.5"], "--temperature -0.5: must be a number from 1e-06 to 1e+06, or 0"),
         (["--prompt-file", "nowhere"], "--prompt-file nowhere: No such file or directory; name a file of text"),
         (["--prompt", "a", "--tokens", "0"], "--tokens 0: must be"),
         (["--prompt", "a", "--top-k", "257"], "--top-k 257: must be 1 to 256"),

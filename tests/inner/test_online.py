@@ -11,6 +11,7 @@ import pytest
 import mttt
 from catalogue import relative_error, shake, tokens
 from mttt.inner import substitution, wy
+from mttt.inner.chunks import Chunk
 from mttt.inner.dual import Dual
 from mttt.inner.forms import Course
 from mttt.inner.online import form_of
@@ -111,7 +112,9 @@ def test_every_form_is_the_recurrence(learner, task, rates, optimizer, chunks, f
         assert relative_error(summary(online(optimizer, chunks, adjoint))(arguments), expected) < 1e-10
 
 
-@pytest.mark.parametrize("product", [PRODUCTS[1], PRODUCTS[5], PRODUCTS[6]], ids=["wy", "dual", "substitution"])
+@pytest.mark.parametrize(
+    "product", [PRODUCTS[1], PRODUCTS[4], PRODUCTS[5], PRODUCTS[6]], ids=["wy", "linear-dual", "dual", "substitution"]
+)
 def test_float32_is_close_to_float64(product):
     """1e-5 of the answers and of every gradient, over fifty tokens.
 
@@ -125,6 +128,30 @@ def test_float32_is_close_to_float64(product):
         short = jax.tree.map(lambda a: a.astype(jnp.float32) if eqx.is_inexact_array(a) else a, arguments)
         for adjoint in (mttt.Recompute(), mttt.Undo()):
             assert relative_error(summary(online(optimizer, chunks, adjoint))(short), expected) < 1e-5
+
+
+def test_mild_decay_keeps_its_digits_after_strong_decay():
+    """Of a block of 64 tokens the first half forgets nearly all, the second half little."""
+    log_decay = jnp.where(jnp.arange(64) < 32, -50.0, -0.001).astype(jnp.float32)
+    nothing = jnp.zeros((64, 0), jnp.float32)
+    left = Chunk(nothing, nothing, nothing[:, :0].sum(1), log_decay, nothing, None).decay()
+    assert left is not None
+    # What is left at token t of the step of token s, where both are in the second half.
+    between = jnp.arange(32.0)[:, None] - jnp.arange(32.0)[None, :]
+    expected = jnp.where(between >= 0, jnp.exp(-0.001 * between), 0)
+    assert relative_error(left[1][32:, 32:], expected) < 1e-6
+
+
+@pytest.mark.parametrize("product", [PRODUCTS[0], PRODUCTS[1], PRODUCTS[6]], ids=["wy", "wy-decaying", "substitution"])
+def test_blocks_of_the_size_that_users_have(product, float64, monkeypatch):
+    """One token more than a block of 64, and than four of 16."""
+    monkeypatch.undo()
+    learner, task, rates, _, chunks = product
+    optimizer = mttt.GradientDescent(0.05)
+    parts, given, queries = parts_of(learner, task, rates), tokens(65, DIM), tokens(65, WIDTH, seed=2)
+    read = partial(online(optimizer, chunks, mttt.Recompute()), given=given, queries=queries)
+    plain = eqx.filter_jit(partial(recurrence, optimizer=optimizer, chunks=chunks, given=given, queries=queries))
+    assert relative_error(eqx.filter_jit(read)(*parts), plain(*parts)) < 1e-10
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """mttt generate"""
 
-import math
 import os
 import sys
 import time
@@ -22,6 +21,7 @@ from mttt.cli.surprise import Coloured, Plain, Shown
 from mttt.data.text import BYTES
 from mttt.files import contents
 from mttt.models import Choice, Draw, Likeliest, Writer
+from mttt.models.writer import COLDEST, HOTTEST
 from mttt.outer import self_check
 from mttt.recipes.purpose import TextData
 from mttt.training import load
@@ -86,9 +86,10 @@ def _check(arguments: Arguments) -> None:
     """Refuse before anything is read."""
     if arguments.prompt is not None and arguments.prompt_file is not None:
         raise UsageError("both --prompt and --prompt-file are given; take one of them")
-    if not (math.isfinite(arguments.temperature) and arguments.temperature >= 0):
+    if arguments.temperature and not COLDEST <= arguments.temperature <= HOTTEST:
         raise UsageError(
-            f"--temperature {arguments.temperature}: must be a finite number above 0, or 0 for the likeliest byte"
+            f"--temperature {arguments.temperature}: must be a number from {COLDEST:g} to {HOTTEST:g}, or 0 for the "
+            "likeliest byte every time"
         )
     if not 1 <= arguments.tokens <= _MOST:
         raise UsageError(f"--tokens {arguments.tokens}: must be a whole number from 1 to {_MOST:,}")

@@ -71,9 +71,12 @@ class Chunk(NamedTuple):
         """What is left of W at each token, and of token s's step at token t ≥ s."""
         if self.log_decay is None:
             return None
-        total = jnp.cumsum(self.log_decay)
-        later = jnp.tril(jnp.ones((total.shape[0],) * 2, bool))
-        return jnp.exp(total), jnp.exp(jnp.where(later, total[:, None] - total[None, :], 0))
+        b = self.log_decay.shape[0]
+        # Each ratio is a sum of its own. A difference of two sums from the first token on would lose, to strong decay
+        # early in the chunk, the digits of mild decay after it.
+        after = jnp.tril(jnp.ones((b, b), self.log_decay.dtype), -1)  # r > s
+        between = jnp.cumsum(self.log_decay[:, None] * after, axis=0)
+        return jnp.exp(jnp.cumsum(self.log_decay)), jnp.tril(jnp.exp(between))
 
 
 class Portions(NamedTuple):

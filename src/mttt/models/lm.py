@@ -105,6 +105,11 @@ class LM(eqx.Module):
 
     def go_on(self, state: TextState, tokens: Integer[Array, "..."]) -> tuple[Float[Array, "m v"], TextState]:
         """Logits after each of the next tokens (m,) of the sequence that the state has seen; and the next state."""
+        if not isinstance(state, TextState):
+            raise TypeError(
+                f"a state of type {type(state).__name__}; expected the TextState of this model: begin with start(), "
+                "and give go_on the state that it returned last"
+            )
         embedded, stack = self.stack.go_on(state.stack, self._embed(tokens, state.place))
         return self._logits(embedded), TextState(stack, state.place + tokens.shape[0])
 

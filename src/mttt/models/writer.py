@@ -17,6 +17,9 @@ from mttt.nn.check import check_finite, check_whole
 _PIECES = (1024, 64, 1)
 """tokens of a prompt that are read at a time: whatever its length, three programs are compiled"""
 
+COLDEST, HOTTEST = 1e-6, 1e6
+"""temperatures beyond which float32 has no logits / temperature, and beyond which all tokens are alike anyway"""
+
 
 class Choice(eqx.Module):
     """How the next token is chosen by its logits."""
@@ -41,6 +44,10 @@ class Draw(Choice):
 
     def __init__(self, temperature: float = 1.0, top: int | None = None):
         check_finite(above=0.0, temperature=temperature)
+        if not COLDEST <= temperature <= HOTTEST:
+            raise ValueError(
+                f"temperature={temperature}: expected {COLDEST:g} to {HOTTEST:g}; `Likeliest` takes the likeliest token"
+            )
         if top is not None:
             check_whole(top=top)
         self.temperature, self.top = float(temperature), top

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from mttt.recipes import Recipe
 from mttt.recipes.causal import (
     CausalEluLinearAttentionRecipe,
+    CausalHyenaRecipe,
+    CausalLinearAttentionRecipe,
     CausalMixerRecipe,
     CausalSelfAttentionRecipe,
     SlidingWindowRecipe,
@@ -47,5 +49,7 @@ LINEAR = TextRow("ttt-linear", "TTT-Linear, b = 16", TTT_LINEAR)
 DELTA = TextRow("delta-rule", "delta rule", DELTA_RULE)
 GATED = TextRow("gated-delta-rule", "gated delta rule", GATED_DELTA_RULE)
 ELU = TextRow("elu-linear-attention", "linear attention, elu + 1", CausalEluLinearAttentionRecipe())
+IDENTITY = TextRow("linear-attention", "linear attention, identity", CausalLinearAttentionRecipe())
+HYENA = TextRow("hyena", "Hyena", CausalHyenaRecipe())
 SLIDING = TextRow("sliding-window", "sliding window of 64", SlidingWindowRecipe(window=64))
-ROWS = (NANOGPT, ALONE, ATTENTION, MLP, LINEAR, DELTA, GATED, ELU, SLIDING)
+ROWS = (NANOGPT, ALONE, ATTENTION, MLP, LINEAR, DELTA, GATED, ELU, IDENTITY, SLIDING, HYENA)
