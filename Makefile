@@ -35,12 +35,14 @@ dev: .venv/.installed-dev
 	@$(PIP) --no-deps --require-hashes -r requirements-dev.lock
 	@touch $@
 
-# Newest versions of everything, the same for all Pythons; uv writes the hashes and no addresses.
+# Newest versions of everything, the same for all Pythons (`make lock UPGRADE=` adds what is missing and keeps the rest); uv
+# writes the hashes and no addresses.
+UPGRADE := --upgrade
 COMPILE := uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
 	--fork-strategy fewest pyproject.toml --group build --extra plots
 lock:
-	$(COMPILE) --upgrade --output-file requirements.lock
-	$(COMPILE) --upgrade --extra dev --constraints requirements.lock --output-file requirements-dev.lock
+	$(COMPILE) $(UPGRADE) --output-file requirements.lock
+	$(COMPILE) $(UPGRADE) --extra dev --constraints requirements.lock --output-file requirements-dev.lock
 
 clean:
 	rm -rf .venv dist .pytest_cache .ruff_cache .hypothesis
