@@ -22,18 +22,23 @@ COMMANDS = {
     "doctor": "look at this machine: versions, devices, memory",
     "bench": "measure speed, memory and FLOPs on this machine",
     "study": "the paper's tables, with its numbers beside ours",
+    "completion": "a script that lets your shell complete commands, flags and runs",
 }
 
 
 def _usage() -> str:
-    commands = "\n".join(f"  {name:10}{about}" for name, about in COMMANDS.items())
-    return f"usage: mttt COMMAND …\n\n{commands}\n\nmttt COMMAND --help tells more; mttt --version is {__version__}."
+    commands = "\n".join(f"  {name:12}{about}" for name, about in COMMANDS.items())
+    example = "Example:\n  mttt train digits"
+    more = f"mttt COMMAND --help and mttt help COMMAND tell more; mttt --version is {__version__}."
+    return f"usage: mttt COMMAND …\n\n{commands}\n\n{example}\n\n{more}"
 
 
 def main(words: list[str] | None = None) -> None:
     """The program `mttt`."""
     words = sys.argv[1:] if words is None else words
     with _ended_by_interrupt():
+        if words[:1] == ["help"]:  # mttt help bench layers
+            words = [*words[1:], "--help"]
         if not words or words[0] in ("-h", "--help"):
             print(_usage())
             sys.exit(0 if words else 2)

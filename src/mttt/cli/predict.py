@@ -25,7 +25,12 @@ from mttt.training import Loaded, load
 
 @dataclass(frozen=True)
 class Arguments:
-    """Classify pictures with a trained model."""
+    """Classify pictures with a trained model.
+
+    Examples:
+        mttt predict runs/digits photo.png --invert  # dark on light, as a scan
+        mttt predict runs/digits a.png b.png --top 1 --json
+    """
 
     run: tyro.conf.Positional[Path]
     """directory of the run"""
