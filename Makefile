@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: train test check install dev lock clean
+.PHONY: train test check dist install dev lock clean
 
 train: install
 	@$(BIN)/mttt train
@@ -18,6 +18,11 @@ check: dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/pyright
+
+# Wheel and sdist, by the locked hatchling.
+dist: install
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build -d dist
 
 install: .venv/.installed
 dev: .venv/.installed-dev

@@ -9,7 +9,8 @@ import pytest
 from mttt import bench
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "results").rglob("*.md")]
+PAGES = [page for folder in (".", "docs", ".github") for page in (ROOT / folder).glob("*.md")]
+PAGES += (ROOT / "results").rglob("*.md")
 PERFORMANCE = (ROOT / "docs" / "performance.md").read_text()
 
 

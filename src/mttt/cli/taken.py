@@ -44,11 +44,9 @@ class Argument:
 
 
 def taken(structure: type, *, switches: bool = True) -> list[Argument]:
-    """All that a command takes, whatever is chosen. Where there are no switches, they take True or False."""
+    """All that a command takes, whatever is chosen. Where there are no switches, such fields take True or False."""
     found: dict[str, Argument] = {}
-    for one in _fields(structure, ""):
-        if one.value is None and not switches:
-            one = Argument(one.name, one.about, Expected("words", ("True", "False")))
+    for one in _fields(structure, "", switches):
         before = found.get(one.name)
         found[one.name] = one if before is None else _either(before, one)
     return list(found.values())
@@ -67,7 +65,7 @@ def _either(one: Argument, other: Argument) -> Argument:
     return Argument(one.name, one.about, Expected(one.value.kind, words, one.value.many))
 
 
-def _fields(structure: type, path: str) -> Iterator[Argument]:
+def _fields(structure: type, path: str, switches: bool) -> Iterator[Argument]:
     hints, texts = get_type_hints(structure, include_extras=True), _texts(structure)
     for field in fields(structure):
         hint, marks = hints[field.name], ()
@@ -80,8 +78,11 @@ def _fields(structure: type, path: str) -> Iterator[Argument]:
         if kinds(hint):
             yield Argument(_flag(here), about, Expected("words", tuple(options_of(hint))))
         for part in parts:
-            yield from _fields(part, here)
-        if not parts:
+            yield from _fields(part, here, switches)
+        if hint is bool:
+            switch = Argument(f"--no{_flag(here)[1:]}" if field.default else _flag(here), about, None)
+            yield switch if switches else Argument(_flag(here), about, Expected("words", ("True", "False")))
+        elif not parts:
             name = named.upper() if _PLACED in marks else _flag(here)
             yield Argument(name, about, _value(hint, named.rpartition(".")[2], field.default))
 
@@ -90,10 +91,8 @@ def _flag(path: str) -> str:
     return f"--{path.replace('_', '-')}"
 
 
-def _value(hint: Any, name: str, default: Any) -> Expected | None:
+def _value(hint: Any, name: str, default: Any) -> Expected:
     """How a value of this type is completed. A list's default names what there is."""
-    if hint is bool:
-        return None
     if many := get_origin(hint) is tuple:
         hint = get_args(hint)[0]
     types = alternatives(hint)
