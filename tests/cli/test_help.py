@@ -123,4 +123,4 @@ def test_help_is_a_word_too(words, here):
 
 
 def test_a_command_of_commands_asks_for_one(here):
-    assert here("bench", code=2)[1].startswith("mttt: mttt bench needs one of layers, paper,")
+    assert here("bench", code=2)[1].startswith("mttt: mttt bench needs a command: layers, paper,")

@@ -17,7 +17,8 @@ SHELLS = {"bash": bash, "zsh": zsh, "fish": fish}
 
 @dataclass(frozen=True)
 class Arguments:
-    """Print a script that lets a shell complete commands, presets, flags, their values, runs and files.
+    """Print a script that lets a shell complete commands, presets, flags, their values, runs and files. It starts no
+    Python, so it is quick; print it again after an upgrade.
 
     Examples:
         mttt completion bash > ~/.local/share/bash-completion/completions/mttt
@@ -26,7 +27,7 @@ class Arguments:
     """
 
     shell: tyro.conf.Positional[Literal["bash", "zsh", "fish"]]
-    """which shell; its script asks no Python, so it is quick, and is made anew after an upgrade"""
+    """which shell"""
 
 
 def main(words: list[str], console: Console) -> int:

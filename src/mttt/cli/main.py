@@ -62,13 +62,15 @@ def _command(words: list[str]) -> Callable[[], int]:
     keep_memory()
     from rich.console import Console
 
-    from mttt.cli.arguments import unknown
+    from mttt.cli.arguments import UsageError, unknown
     from mttt.cli.compiled import keep_compiled_programs
 
     keep_compiled_programs()
     for stream in (sys.stdout, sys.stderr):  # an ASCII terminal gets \\u2026 instead of a traceback
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if words[0].startswith("-"):
+        _fail(UsageError(f"unknown option {words[0]}; before a command there are --help and --version"), 2)
     if words[0] not in COMMANDS:
         _fail(unknown("command", words[0], list(COMMANDS)), 2)
     command = importlib.import_module(f"mttt.cli.{words[0]}").main

@@ -112,6 +112,10 @@ def _plain(text: str) -> str:
     return text.removesuffix(".")
 
 
+_CALLED = {"lr": "--optimizer.rate", "learning-rate": "--optimizer.rate"}
+"""what other programs call a flag"""
+
+
 def _unknown(given: str, words: Sequence[str], known: Sequence[str]) -> UsageError:
     """Somebody who knows the last part of a flag need not know the rest, nor which flags take a value."""
     before = words[words.index(given) - 1] if given in words[1:] and not given.startswith("-") else ""
@@ -119,7 +123,11 @@ def _unknown(given: str, words: Sequence[str], known: Sequence[str]) -> UsageErr
         return UsageError(f"{given}: {JSON_PRINTS}")
     if before.startswith("--") and "=" not in before:
         return UsageError(f"{before} takes no value, and '{given}' came after it")
-    ends = [name for name in known if name.rpartition(".")[2] == given.rpartition(".")[2].removeprefix("--")]
-    near = ends[:1] or difflib.get_close_matches(given, known, n=1)
+    bare = given.lstrip("-")
+    called = [name for name in known if name == _CALLED.get(bare)]
+    ends = [name for name in known if name.rpartition(".")[2].lstrip("-") == bare.rpartition(".")[2]]
+    # Without the dashes, which all have in common.
+    close = difflib.get_close_matches(bare, [name.lstrip("-") for name in known], n=1)
+    near = [*called, *ends, *(f"--{name}" for name in close)]
     hint = f"; did you mean {near[0]}?" if near else "; --help lists all options"
     return UsageError(f"unknown option {given}{hint}" if given.startswith("-") else f"unknown word '{given}'{hint}")

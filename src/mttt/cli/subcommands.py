@@ -22,7 +22,7 @@ def kinds_of(structures: Mapping[str, type]) -> dict[str, tuple[type, str]]:
 def take_subcommand(command: str, about: str, kinds: Kinds, words: list[str]) -> tuple[str, Any]:
     """The name of a subcommand and its arguments."""
     if not words:
-        raise UsageError(f"mttt {command} needs one of {', '.join(kinds)}; mttt {command} --help tells more")
+        raise UsageError(f"mttt {command} needs a command: {', '.join(kinds)}; mttt {command} --help tells more")
     name, *rest = words
     if name in ("-h", "--help"):
         print(_usage(command, about, kinds))
