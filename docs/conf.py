@@ -20,7 +20,7 @@ exclude_patterns = [path.name for path in ROOT.iterdir() if path.name not in {"C
 source_suffix = {".md": "markdown"}
 
 myst_heading_anchors = 4  # the anchors that GitHub makes
-myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "dollarmath"]
+myst_enable_extensions = ["attrs_block", "deflist", "attrs_inline", "colon_fence", "dollarmath"]
 myst_links_external_new_tab = False
 html_math_renderer = "mathml"
 highlight_language = "text"
