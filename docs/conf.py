@@ -6,12 +6,12 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT / "docs" / "extensions"), str(ROOT / "src")]
 
-from mttt import __version__ as release  # noqa: F401
+from mttt import __version__ as release  # noqa: E402, F401
 
 project = "mttt"
 html_title = "mttt"
 copyright = "the mttt authors, Apache-2.0"
-extensions = ["myst_parser", "mathml", "public_names", "repository_files"]
+extensions = ["myst_parser", "mathml", "public_names", "linked_code", "repository_files"]
 
 root_doc = "docs/index"
 include_patterns = ["CHANGELOG.md", "docs/**", "results/**"]
@@ -33,6 +33,7 @@ toc_object_entries_show_parents = "hide"
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_extra_path = ["front"]  # index.html, which leads to docs/index.html
 html_copy_source = False
 html_show_sphinx = False
 html_use_index = True

@@ -66,7 +66,9 @@ for number in range(1, STEPS + 1):
     parameters, state, value, inner = step(parameters, state, images, labels)
     curves.append((float(value), *map(float, inner)))
     if number in (1, 50, 100, 150):
-        print(f"step {number:3}: loss {value:.2f}, inner loss {inner[0]:.2f} before the inner step, {inner[1]:.2f} after")
+        print(
+            f"step {number:3}: loss {value:.2f}, inner loss {inner[0]:.2f} before the inner step, {inner[1]:.2f} after"
+        )
 
 images, labels = pictures(digits.evaluation, np.arange(len(digits.evaluation)))
 logits, _ = jax.jit(jax.vmap(apply, in_axes=(None, 0)))(parameters, images)

@@ -1,13 +1,13 @@
 """Docstrings of public names, as MyST Markdown.
 
-A docstring is Markdown with unicode maths. Four lines begin a section: `Arguments:`, `Returns:`, `Example:` and
-`Reference:`. Arguments are a list, `- name: text`. An example is a `>>>` block.
+A docstring is Markdown with unicode maths. Some lines begin a section, such as `Arguments:` and `Example:`. Arguments
+and fields are a list, `- name: text`. An example is a `>>>` block.
 """
 
 import inspect
 import re
 
-SECTIONS = ("Arguments", "Returns", "Example", "Reference")
+SECTIONS = ("Arguments", "Fields", "Returns", "To implement", "Example", "Reference")
 _HEAD = re.compile(rf"^({'|'.join(SECTIONS)}):[ \t]*", re.M)
 _ITEM = re.compile(r"^- `{0,2}(\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+)*)`{0,2}: ", re.M)
 
@@ -22,7 +22,7 @@ def as_markdown(docstring: str) -> str:
     first, *rest = _HEAD.split(docstring)
     parts = [_plain(first)]
     for name, body in zip(rest[::2], rest[1::2], strict=True):
-        body = _arguments(body) if name == "Arguments" else _plain(body)
+        body = _arguments(body) if name in ("Arguments", "Fields") else _plain(body)
         if not body.strip():
             raise DocstringError(f"the section {name} is empty")
         parts.append(f":::{{rubric}} {name}\n:::\n\n{body.strip()}\n")
@@ -33,7 +33,7 @@ def _arguments(body: str) -> str:
     """A list whose items begin with a name in code."""
     body = inspect.cleandoc(body)
     if not _ITEM.match(body):
-        raise DocstringError(f"Arguments: expected a list of `- name: text`, got {body.splitlines()[:1]}")
+        raise DocstringError(f"expected a list of `- name: text`, got {body.splitlines()[:1]}")
     return _ITEM.sub(lambda item: f"- {', '.join(f'`{name}`' for name in item[1].split(', '))}: ", body)
 
 

@@ -6,11 +6,12 @@ The build fails if a public name is in no `public`, or in two.
 import inspect
 from collections.abc import Callable, Iterator
 
-import mttt
 from docstrings import DocstringError, as_markdown
 from signatures import signature
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
+
+import mttt
 
 
 def public() -> set[str]:
@@ -24,7 +25,7 @@ def markdown(name: str) -> str:
     """One public name as MyST Markdown."""
     thing = getattr(mttt, name)
     if not callable(thing):
-        return _entry("data", name, f"\n{_indent(f':value: {thing!r}')}\n", "")
+        return _entry("data", name, f":value: {thing!r}\n", "")
     kind = "class" if inspect.isclass(thing) else "function"
     body = _documented(name, thing)
     if kind == "class":
@@ -32,12 +33,14 @@ def markdown(name: str) -> str:
     return _entry(kind, f"{name}{signature(thing)}", "", body)
 
 
+def _source(name: str) -> str:
+    """The file to watch: if it changes, the page is built again."""
+    thing = getattr(mttt, name)
+    return inspect.getsourcefile(thing if callable(thing) else type(thing)) or ""
+
+
 def _entry(kind: str, head: str, options: str, body: str) -> str:
     return f"``````{{py:{kind}}} {head}\n{options}:module: mttt\n\n{body}\n``````\n"
-
-
-def _indent(text: str) -> str:
-    return text.strip()
 
 
 def _documented(name: str, thing: Callable) -> str:
@@ -69,6 +72,21 @@ def _methods(name: str, cls: type) -> Iterator[str]:
             yield f"`````{{py:method}} {name}.{method}{signature(function)}\n:module: mttt\n\n{body}\n`````\n"
 
 
+def claim(written: dict[str, str], name: str, page: str) -> None:
+    """Note that a page documents a name, if it is one and no page has documented it."""
+    if name not in public():
+        raise ExtensionError(f"{page}: {name} is not a public name of mttt")
+    if name in written:
+        raise ExtensionError(f"mttt.{name} is documented twice: {written[name]}, {page}")
+    written[name] = page
+
+
+def check_complete(written: dict[str, str]) -> None:
+    """Every public name has a page."""
+    if missing := public() - set(written):
+        raise ExtensionError(f"public names that no page documents: {', '.join(sorted(missing))}")
+
+
 class Public(SphinxDirective):
     """Documents public names, in the order of its lines."""
 
@@ -76,30 +94,28 @@ class Public(SphinxDirective):
 
     def run(self):
         """The entries of all lines."""
-        written = getattr(self.env, "mttt_public", None)
-        if written is None:
-            written = self.env.mttt_public = {}
         nodes = []
         for name in (line.strip() for line in self.content if line.strip()):
-            if name not in public():
-                raise self.error(f"{name} is not a public name of mttt")
-            if written.get(name, self.env.docname) != self.env.docname or list(self.content).count(name) > 1:
-                raise ExtensionError(f"mttt.{name} is documented twice: {written[name]}, {self.env.docname}")
-            written[name] = self.env.docname
-            self.env.note_dependency(inspect.getsourcefile(mttt))
-            nodes += self.parse_text_to_nodes(markdown(name), allow_section_headings=False)
+            claim(_written(self.env), name, self.env.docname)
+            self.env.note_dependency(_source(name))
+            nodes += self.parse_text_to_nodes(markdown(name))
         return nodes
+
+
+def _written(env) -> dict[str, str]:
+    """Which page documents each name; kept from build to build."""
+    if not hasattr(env, "mttt_public"):
+        env.mttt_public = {}
+    return env.mttt_public
 
 
 def _forget(app, env, docname) -> None:
     """A page that is read again documents its names anew."""
-    env.mttt_public = {name: page for name, page in getattr(env, "mttt_public", {}).items() if page != docname}
+    env.mttt_public = {name: page for name, page in _written(env).items() if page != docname}
 
 
 def _check(app, env) -> None:
-    missing = public() - set(getattr(env, "mttt_public", {}))
-    if missing:
-        raise ExtensionError(f"public names that no page documents: {', '.join(sorted(missing))}")
+    check_complete(_written(env))
 
 
 def setup(app):

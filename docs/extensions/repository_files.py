@@ -44,8 +44,10 @@ def _pages(app):
         inside = sorted(path.relative_to(root) for path in (root / folder).iterdir() if path.suffix in SHOWN)
         inside = [path for path in inside if (root / path).is_file()]
         wanted.update(inside)
-        rows = [f'<li><a href="{escape(app.builder.get_relative_uri(_page(folder), _page(path)))}">{escape(path.name)}</a></li>' for path in inside]
-        yield _page(folder), {"title": folder.as_posix(), "body": f"<h1>{folder.as_posix()}</h1><ul>{''.join(rows)}</ul>"}, "page.html"
+        links = [(app.builder.get_relative_uri(_page(folder), _page(path)), path.name) for path in inside]
+        rows = "".join(f'<li><a href="{escape(uri)}">{escape(name)}</a></li>' for uri, name in links)
+        body = f"<h1>{escape(folder.as_posix())}</h1><ul>{rows}</ul>"
+        yield _page(folder), {"title": folder.as_posix(), "body": body}, "page.html"
     pygments = PygmentsBridge("html")
     for path in sorted(wanted - folders):
         shown = pygments.highlight_block((root / path).read_text(), SHOWN[path.suffix])
