@@ -20,10 +20,11 @@ exclude_patterns = [path.name for path in ROOT.iterdir() if path.name not in {"C
 source_suffix = {".md": "markdown"}
 
 myst_heading_anchors = 4  # the anchors that GitHub makes
-myst_enable_extensions = ["attrs_block", "deflist", "attrs_inline", "colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_links_external_new_tab = False
 html_math_renderer = "mathml"
 highlight_language = "text"
+pygments_dark_style = "github-dark"
 nitpicky = False  # types in signatures are Equinox's and JAX's: nothing to link to without internet
 maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
