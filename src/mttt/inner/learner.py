@@ -45,6 +45,7 @@ class Learner(Protocol):
         `key` is given in the steps of the inner loop, if the layer was called with one: for dropout. Without a key, and
         so in every answer that leaves the inner loop, a learner is deterministic.
         """
+        ...
 
 
 class WrongAnswers(ValueError):

@@ -36,9 +36,9 @@ class Read(NamedTuple):
 
         >>> import equinox as eqx, jax, mttt
         >>> key, rule = jax.random.key(0), mttt.GradientDescent()
-        >>> carry = mttt.Trained(mttt.AffineLearner(8, key=key)).first(rule, "float32")
-        >>> parts = mttt.KeyValue(16, 8, key=key), rule, mttt.MeanRates(16, 8), mttt.Chunks(4)
         >>> x = jax.random.normal(key, (10, 16))
+        >>> carry = mttt.Trained(mttt.AffineLearner(8, key=key)).first(rule, x.dtype)
+        >>> parts = mttt.KeyValue(16, 8, key=key), rule, mttt.MeanRates(16, 8), mttt.Chunks(4)
         >>> read = eqx.filter_jit(mttt.online_loop)(carry, *parts, x, x[:, :8])
         >>> read.answers.shape, int(read.carry.t)  # two complete chunks
         ((10, 8), 2)
@@ -99,9 +99,9 @@ def online_loop(
 
         >>> import equinox as eqx, jax, mttt
         >>> key, rule = jax.random.key(0), mttt.GradientDescent()
-        >>> carry = mttt.Zeros(mttt.LinearLearner(8, key=key)).first(rule, "float32")
-        >>> parts = mttt.KeyValue(16, 8, unit=True, key=key), rule, mttt.GatedRates(16, 8, key=key), mttt.Chunks(1)
         >>> x = jax.random.normal(key, (10, 16))
+        >>> carry = mttt.Zeros(mttt.LinearLearner(8, key=key)).first(rule, x.dtype)
+        >>> parts = mttt.KeyValue(16, 8, unit=True, key=key), rule, mttt.GatedRates(16, 8, key=key), mttt.Chunks(1)
         >>> eqx.filter_jit(mttt.online_loop)(carry, *parts, x, x[:, :8]).answers.shape  # the delta rule
         (10, 8)
     """

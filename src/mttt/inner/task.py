@@ -156,7 +156,7 @@ class TokenwiseTask(Task):
     The problem of some tokens is then those rows of the problem of all. So it may be posed a few tokens at a time,
     where they are looked at; inputs may have a mask; and sequences can be learned while they are read (`CausalTTT`).
 
-    To implement: the same as for `Task`.
+    To implement: `__call__(tokens)` and `report(losses)`, as for `Task`.
 
     Example:
 

@@ -28,9 +28,9 @@ class Longformer(Mixer):
 
     Example:
 
-        >>> import jax, jax.numpy as jnp, mttt
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
         >>> layer = mttt.Longformer(16, 2, window=4, global_tokens=1, key=jax.random.key(0))
-        >>> layer(jnp.ones((10, 16))).tokens.shape
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape
         (10, 16)
 
     Reference: Beltagy et al. (2020), *Longformer: The Long-Document Transformer*, arXiv 2004.05150.

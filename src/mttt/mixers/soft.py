@@ -29,9 +29,9 @@ class SOFT(Mixer):
 
     Example:
 
-        >>> import jax, jax.numpy as jnp, mttt
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
         >>> layer = mttt.SOFT(16, 2, landmarks=4, key=jax.random.key(0))
-        >>> layer(jnp.ones((10, 16))).tokens.shape
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape
         (10, 16)
 
     Reference: Lu et al. (2021), *SOFT: Softmax-free Transformer with Linear Complexity*, arXiv 2110.11945.

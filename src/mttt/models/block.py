@@ -44,10 +44,10 @@ class Block(eqx.Module):
 
     Example:
 
-        >>> import jax, jax.numpy as jnp, mttt
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
         >>> mixer = mttt.SelfAttention(16, 2, key=jax.random.key(0))
         >>> block = mttt.Block(mixer, 16, key=jax.random.key(1))
-        >>> block(jnp.ones((10, 16))).tokens.shape
+        >>> eqx.filter_jit(block)(jnp.ones((10, 16))).tokens.shape
         (10, 16)
 
     Reference: Beyer et al. (2022), *Better plain ViT baselines for ImageNet-1k*, arXiv 2205.01580.
