@@ -50,12 +50,14 @@ class CausalTTT(CausalMixer):
 
         x_t ↦ h(f(ψ(x_t); W_t)), where W_t has learned from x_1 … x_t
 
-    TTT-MLP is `learner=MLPLearner, task=partial(KeyValue, norm=True, residual=True), rates=partial(PlacedRates,
-    size=16)`; the (gated) delta rule `learner=LinearLearner, start=Zeros, task=partial(KeyValue, unit=True),
-    rates=GatedRates` (or `DecayingRates`) with `chunks=Chunks(1)`. Time grows with n, the state does not. Learners made
-    of affine maps (`LayeredLearner`) with `GradientDescent` take a few products a chunk; everything else makes each
-    token's weights. With `trace`, inner losses are (H, 2): that of all tokens with W₀, and with the W before each
-    token's chunk.
+        CausalTTT(dim, heads, learner=MLPLearner, task=partial(KeyValue, norm=True, residual=True),
+                  rates=partial(PlacedRates, size=16), key=key)  # TTT-MLP
+        CausalTTT(dim, heads, learner=LinearLearner, start=Zeros, task=partial(KeyValue, unit=True, output_norm=True),
+                  rates=GatedRates, chunks=Chunks(1), key=key)  # the delta rule; the gated one has DecayingRates
+
+    Time grows with n, the state does not. Learners made of affine maps (`LayeredLearner`) with `GradientDescent` take a
+    few products a chunk; everything else makes each token's weights. With `trace`, inner losses are (H, 2): that of all
+    tokens with W₀, and with the W before each token's chunk.
 
     Arguments:
     - dim: d, the width of a token
