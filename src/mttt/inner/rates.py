@@ -18,8 +18,19 @@ from mttt.nn.check import check_finite, check_whole
 from mttt.nn.dense import Dense, at_least_float32
 
 
-class Given(NamedTuple):
-    """Of every token: η, and log α ≤ 0 if something is forgotten."""
+class TokenRates(NamedTuple):
+    """What rates say of every token of an input.
+
+    Fields:
+    - eta: η, (n,): how much the token is learned
+    - log_decay: log α ≤ 0, (n,): how much is forgotten before it. None: nothing
+
+    Example:
+
+        >>> import jax.numpy as jnp, mttt
+        >>> mttt.TokenRates(eta=jnp.array([1.0, 0.0])).log_decay is None  # the second token is not learned
+        True
+    """
 
     eta: Float[Array, " n"]
     log_decay: Float[Array, " n"] | None = None
@@ -41,12 +52,11 @@ class Rates(eqx.Module):
     Example:
 
         >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
-        >>> from mttt.inner.rates import Given
         >>> class Loud(mttt.Rates):  # the larger a token, the more of it is learned
         ...     def __init__(self, dim, width, *, key):
         ...         pass
         ...     def of(self, tokens):
-        ...         return Given(jnp.mean(tokens**2, axis=1))
+        ...         return mttt.TokenRates(jnp.mean(tokens**2, axis=1))
         ...     def places(self, size):
         ...         return jnp.ones(size)
         >>> layer = mttt.CausalTTT(16, 2, learner=mttt.AffineLearner, rates=Loud, key=jax.random.key(0))
@@ -55,7 +65,7 @@ class Rates(eqx.Module):
     """
 
     @abc.abstractmethod
-    def of(self, tokens: Float[Array, "n d"]) -> Given:
+    def of(self, tokens: Float[Array, "n d"]) -> TokenRates:
         """η (n,) and, if something is forgotten, log α ≤ 0 (n,) of tokens (n, d)."""
 
     @abc.abstractmethod
@@ -111,8 +121,8 @@ class MeanRates(Rates):
     def __init__(self, dim: int, width: int, *, key: PRNGKeyArray | None = None):
         del dim, width, key  # the signature of all rates; there is nothing to draw
 
-    def of(self, tokens: Float[Array, "n d"]) -> Given:
-        return Given(jnp.ones(tokens.shape[0], at_least_float32(tokens).dtype))
+    def of(self, tokens: Float[Array, "n d"]) -> TokenRates:
+        return TokenRates(jnp.ones(tokens.shape[0], at_least_float32(tokens).dtype))
 
     def places(self, size: int) -> Float[Array, " b"]:
         return _running_mean(size)
@@ -150,8 +160,8 @@ class GatedRates(Rates):
         del width
         self.gate = Gate(dim, scale=scale, key=key)
 
-    def of(self, tokens: Float[Array, "n d"]) -> Given:
-        return Given(self.gate(tokens))
+    def of(self, tokens: Float[Array, "n d"]) -> TokenRates:
+        return TokenRates(self.gate(tokens))
 
     def places(self, size: int) -> Float[Array, " b"]:
         return jnp.ones(size)
@@ -199,9 +209,9 @@ class DecayingRates(Rates):
         self.forget = eqx.tree_at(lambda dense: dense.bias, forget, amount + jnp.log(-jnp.expm1(-amount)))
         self.speed = jnp.zeros(())
 
-    def of(self, tokens: Float[Array, "n d"]) -> Given:
+    def of(self, tokens: Float[Array, "n d"]) -> TokenRates:
         amount = jax.nn.softplus(at_least_float32(self.forget(tokens))[:, 0])
-        return Given(self.gate(tokens), -jnp.exp(self.speed).astype(amount.dtype) * amount)
+        return TokenRates(self.gate(tokens), -jnp.exp(self.speed).astype(amount.dtype) * amount)
 
     def places(self, size: int) -> Float[Array, " b"]:
         return jnp.ones(size)
@@ -241,8 +251,8 @@ class PlacedRates(Rates):
         self.gate = Gate(dim, scale=base / width, key=key)
         self.place = jnp.zeros(size)
 
-    def of(self, tokens: Float[Array, "n d"]) -> Given:
-        return Given(self.gate(tokens))
+    def of(self, tokens: Float[Array, "n d"]) -> TokenRates:
+        return TokenRates(self.gate(tokens))
 
     def places(self, size: int) -> Float[Array, " b"]:
         if size > self.place.shape[0]:
