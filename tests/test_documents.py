@@ -9,8 +9,8 @@ import pytest
 from mttt import bench
 
 ROOT = Path(__file__).parent.parent
-PAGES = [page for folder in (".", "docs", ".github") for page in (ROOT / folder).glob("*.md")]
-PAGES += (ROOT / "results").rglob("*.md")
+PAGES = [*ROOT.glob("*.md"), *(ROOT / ".github").glob("*.md")]
+PAGES += [*(ROOT / "docs").rglob("*.md"), *(ROOT / "results").rglob("*.md")]
 PERFORMANCE = (ROOT / "docs" / "performance.md").read_text()
 
 

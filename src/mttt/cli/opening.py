@@ -50,7 +50,10 @@ class Opened(NamedTuple):
 
 def program() -> str:
     """What to type for this program: in a virtual environment that is not active, its path."""
-    return "mttt" if shutil.which("mttt") else f"{os.path.relpath(sys.executable)} -m mttt"
+    if shutil.which("mttt"):
+        return "mttt"
+    beside = Path(sys.executable).with_name("mttt")
+    return os.path.relpath(beside) if beside.exists() else f"{os.path.relpath(sys.executable)} -m mttt"
 
 
 def quoted(path: Path) -> str:
