@@ -113,7 +113,7 @@ def _inspect_text(arguments: Inspect, console: Console) -> int:
 def _check(arguments: Inspect) -> None:
     """Refuse before anything is read."""
     if arguments.check != "all" and arguments.check < 1:
-        raise UsageError(f"check={arguments.check}: must be at least 1, or all")
+        raise UsageError(f"--check {arguments.check}: must be at least 1, or all")
     for path in (arguments.json, arguments.figure):
         if path is not None:
             check_file(path)

@@ -50,7 +50,7 @@ def main(words: list[str], console: Console) -> int:
     if not arguments.images:
         raise UsageError("no image was given: mttt predict RUN IMAGE …")
     if arguments.top < 1:
-        raise UsageError(f"top={arguments.top}: must be 1 or more")
+        raise UsageError(f"--top {arguments.top}: must be 1 or more")
     with refusing():
         loaded = load(arguments.run)
         if isinstance(loaded.recipe.data, TextData):
