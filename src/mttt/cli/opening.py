@@ -121,7 +121,8 @@ def _open(path: Path, recipe: Recipe, data: DataSet, console: Console, *, source
         raise UsageError(
             f"{path} is a run of another recipe, and is not overwritten:\n  "
             + "\n  ".join(map(flagged, changed))
-            + f"\nTrain this recipe elsewhere with --run DIR, or continue that run: {program()} train --run {quoted(path)}"
+            + "\nTrain this recipe elsewhere with --run DIR, or continue that run: "
+            + f"{program()} train --run {quoted(path)}"
         )
     _check_origin(run, source, anew)
     with refusing():
