@@ -77,10 +77,10 @@ def _check(arguments: Arguments) -> None:
 
 
 def _row(run: Run) -> dict[str, Any]:
+    newest: Record = run.result or next(reversed(run.metrics.read("evaluation")), {})
     row = row_of(run.path)
     if "error" in row:
         raise UsageError(f"{run.path} cannot be compared: {row['error']}")
-    newest: Record = run.result or next(reversed(run.metrics.read("evaluation")), {})
     return row | {"loss": newest.get("loss")}
 
 

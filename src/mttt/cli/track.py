@@ -48,7 +48,7 @@ def main(words: list[str], console: Console) -> int:
             feeds[run.path] = (run, _feed(run, arguments, console))
             if not in_use(run):
                 _finish(*feeds[run.path])
-        _follow([one for one in feeds.values() if not one[1].wait(0)])
+        _follow([one for one in feeds.values() if not one[1].wait(0.0)])
     finally:
         _end([feed for _, feed in feeds.values()])
     return 0 if all(feed.ok for _, feed in feeds.values()) else 1
@@ -82,7 +82,7 @@ def _follow(left: list[tuple[Run, Feed]]) -> None:
         while left:
             for run, feed in [one for one in left if not in_use(one[0])]:
                 _finish(run, feed)
-            left = [one for one in left if not one[1].wait(0)]
+            left = [one for one in left if not one[1].wait(0.0)]
             time.sleep(_PAUSE if left else 0)
 
 

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TextIO, TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class Waiting:
         self._done = threading.Event()
 
     @contextmanager
-    def on(self, terminal: TextIO) -> Iterator[None]:
+    def on(self, terminal: Any) -> Iterator[None]:
         """Draw it there while the block runs."""
         thread = threading.Thread(target=self._draw, args=(terminal,), daemon=True)
         thread.start()
@@ -45,7 +45,7 @@ class Waiting:
     def __call__(self, words: str) -> None:
         self.words = words
 
-    def _draw(self, terminal: TextIO) -> None:
+    def _draw(self, terminal: Any) -> None:
         encoding = (terminal.encoding or "ascii").lower()
         signs, turn = (_TURNING if "utf" in encoding else _ASCII), 0
         pause = MOMENT
@@ -59,7 +59,7 @@ class Waiting:
                 self._shown = True
             turn, pause = turn + 1, _PAUSE
 
-    def erase(self, terminal: TextIO) -> None:
+    def erase(self, terminal: Any) -> None:
         """Take the line away, if it is there."""
         if self._shown:
             self._shown = False

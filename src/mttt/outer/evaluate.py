@@ -45,8 +45,8 @@ class Evaluation(NamedTuple):
         """[layer][head][0: at t = 0, 1: at t = T]; None in the place of what JSON has no number for."""
         if self.inner_losses is None:
             return None
-        ends = self.inner_losses[:, :, [0, -1]]
-        return np.where(np.isfinite(ends), ends, None).tolist()
+        ends = self.inner_losses[:, :, [0, -1]].tolist()
+        return [[[loss if math.isfinite(loss) else None for loss in head] for head in layer] for layer in ends]
 
     def record(self) -> dict[str, Any]:
         """For metrics, results and programs. Where learning at test time diverged, there are no losses."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mttt.tracking.tracker import Tracked, Tracker
 
 
-class Kind(NamedTuple):
+class TrackerKind(NamedTuple):
     """A tracker before it is imported."""
 
     package: str
@@ -22,9 +22,9 @@ class Kind(NamedTuple):
 
 
 TRACKERS = {
-    "tensorboard": Kind("tensorboardX", "mttt.tracking.tensorboard", "TensorBoard"),
-    "wandb": Kind("wandb", "mttt.tracking.wandb", "WeightsAndBiases"),
-    "trackio": Kind("trackio", "mttt.tracking.trackio", "Trackio"),
+    "tensorboard": TrackerKind("tensorboardX", "mttt.tracking.tensorboard", "TensorBoard"),
+    "wandb": TrackerKind("wandb", "mttt.tracking.wandb", "WeightsAndBiases"),
+    "trackio": TrackerKind("trackio", "mttt.tracking.trackio", "Trackio"),
 }
 
 

@@ -1,6 +1,8 @@
 """Trackio: a database on this machine, or a Space (TRACKIO_SPACE_ID)."""
 
 import os
+from importlib import import_module
+from typing import Any
 
 from mttt.tracking.scalars import scalars
 from mttt.tracking.tracker import Record, Tracked, Tracker
@@ -14,7 +16,7 @@ class Trackio(Tracker):
     def __init__(self, tracked: Tracked):
         if tracked.directory is not None:
             os.environ["TRACKIO_DIR"] = tracked.directory  # read when the package is imported
-        import trackio
+        trackio: Any = import_module("trackio")
 
         self._run = trackio.init(project=_PROJECT, name=tracked.unique_name, config=tracked.recipe, resume="allow")
         self.where = f"trackio show --project {_PROJECT}"

@@ -1,6 +1,8 @@
 """Weights & Biases, online or (WANDB_MODE=offline) in files that `wandb sync` sends later."""
 
 import os
+from importlib import import_module
+from typing import Any
 
 from mttt.tracking.scalars import scalars
 from mttt.tracking.tracker import Record, Tracked, Tracker
@@ -10,7 +12,7 @@ class WeightsAndBiases(Tracker):
     """A run with the id of ours, so that a resumed training goes on in it. The project is WANDB_PROJECT, or mttt."""
 
     def __init__(self, tracked: Tracked):
-        import wandb
+        wandb: Any = import_module("wandb")
 
         self._run = wandb.init(
             project=os.environ.get("WANDB_PROJECT", "mttt"),
