@@ -151,9 +151,7 @@ def _show(rows: list[dict[str, Any]], console: Console) -> None:
             "" if seconds is None else duration(seconds),
         )
     console.print(table)
-    say(
-        console, "Loss and result: of the last evaluation. /s: examples a second in training; time: of its steps alone."
-    )
+    say(console, "Loss, result: last evaluation. /s: examples in training. time: its steps alone.")
 
 
 def _result(row: dict[str, Any]) -> str:

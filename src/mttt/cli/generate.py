@@ -70,6 +70,7 @@ def main(words: list[str], console: Console) -> int:
     with waiting("compiling") as wait:  # nothing is printed meanwhile: the line would be drawn over it
         self_check()
         surprises = _read(writer, prompt, wait, keep=arguments.prompt_file is None)
+        wait("compiling")
         first = list(islice(written, 1))
     begin = time.monotonic()
     for byte, bits in chain(zip(prompt.tolist(), surprises, strict=False), first, written):

@@ -6,7 +6,8 @@ from contextlib import suppress
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, RenderableColumn, TextColumn
+from rich.spinner import Spinner
 
 from mttt.cli.say import say
 from mttt.runs import Record
@@ -86,8 +87,10 @@ class Bar:
     ):
         self.evaluation_name, self.tell, self.pace = evaluation_name, tell, Pace(steps)
         self.steps, self.evaluate_every, self.newest = steps, evaluate_every or steps, "compiling …"
+        # The numbers stand still while something compiles, and after the last step.
+        self.turning = RenderableColumn(Spinner("dots"))
         columns = (
-            SpinnerColumn(),  # the numbers stand still while something compiles
+            self.turning,
             BarColumn(bar_width=None),  # what the others leave
             MofNCompleteColumn(),
             TextColumn("{task.fields[numbers]}"),
@@ -106,6 +109,7 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.turning.renderable = " "
         with suppress(OSError):  # the terminal may be gone, and why the training ends is more important
             self.progress.stop()
 

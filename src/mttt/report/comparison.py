@@ -100,4 +100,4 @@ def _look(number: int) -> dict[str, Any]:
 
 def _label(name: str) -> str:
     """As it is: matplotlib reads $ as mathematics, and leaves out what begins with an underscore."""
-    return name.replace("$", r"\$").replace("_", " _", 1) if name.startswith("_") else name.replace("$", r"\$")
+    return " " * name.startswith("_") + name.replace("$", r"\$")
