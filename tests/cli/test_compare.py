@@ -9,6 +9,7 @@ from PIL import Image
 
 from mttt.data import describe
 from mttt.recipes import PRESETS, encode
+from mttt.recipes.mixers import SelfAttentionRecipe
 from mttt.runs import Run
 from tracking.records import append, evaluation, train
 
@@ -78,6 +79,20 @@ def test_programs_get_all_numbers_and_all_differences(runs, here):
     kinds = {one["path"]: one["values"] for one in mixed}
     assert kinds["model.kind"] == ["vit", "lm"] and kinds["data.kind"] == ["digits", "shakespeare"]
     assert kinds["data.context"] == [None, 64] and len(kinds) == len(mixed)
+
+
+def test_a_part_that_some_recipe_does_not_have_differs_as_a_whole(runs, here, data):
+    for name, words in {"four": ["steps4"], "attention": ["self-attention"]}.items():
+        mixer = replace(DIGITS.model.mixer, batching=replace(DIGITS.model.mixer.batching, steps=4))
+        if name == "attention":
+            mixer = SelfAttentionRecipe()
+        recipe = replace(DIGITS, model=replace(DIGITS.model, mixer=mixer))
+        Run.create(Path(name), encode(recipe), data[DIGITS])
+        assert words[0] in here("compare", "new", name)[0]
+    found = json.loads(here("compare", "new", "four", "attention", "--json")[0])["differences"]
+    values = {one["path"]: one["values"] for one in found}
+    assert [batching and batching["steps"] for batching in values["model.mixer.batching"]] == [1, 4, None]
+    assert not any(path.startswith("model.mixer.batching.") for path in values)
 
 
 @pytest.mark.parametrize(
