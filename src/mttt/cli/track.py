@@ -25,7 +25,7 @@ class Arguments:
     runs: tyro.conf.Positional[tuple[Path, ...]]
     """directories of the runs"""
     to: TrackerName
-    """tensorboard writes event files; wandb and trackio are asked for by their own variables, such as WANDB_MODE"""
+    """where to show them; wandb and trackio also follow their own variables, such as WANDB_MODE"""
     dir: Path | None = None
     """where to put files: a folder for each run (tensorboard; by default RUN/tensorboard), or of all (the others)"""
 
