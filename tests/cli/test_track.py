@@ -143,6 +143,17 @@ def test_the_last_evaluation_has_the_losses_of_each_head(tmp_path):
 
     from mttt.outer import Evaluation
 
-    losses = np.array([[[2.0, 1.5, 1.0], [4.0, 3.0, np.inf]]])
-    record = Evaluation(0.5, 1.0, 10, losses).record()
-    assert json.loads(json.dumps(record["inner_losses_by_head"])) == [[[2.0, 1.0], [4.0, None]]]
+    losses = np.array([[[2.0, 1.5, 1.0], [4.0, 3.0, 2.5]]])
+    record = json.loads(json.dumps(Evaluation(0.5, 1.0, 10, losses).record()))
+    assert record["inner_losses_by_head"] == [[[2.0, 1.0], [4.0, 2.5]]]
+    assert record["inner_losses"] == [[3.0, 2.25, 1.75]]
+
+
+def test_an_inner_loop_that_diverged_has_no_losses_and_stops_no_training():
+    """JSON has no number for them, and the loss of the model may be finite all the same."""
+    import numpy as np
+
+    from mttt.outer import Evaluation
+
+    record = Evaluation(0.5, 1.0, 10, np.array([[[2.0, np.inf]]])).record()
+    assert json.dumps(record, allow_nan=False) and record["inner_losses"] is None and record["loss"] == 1.0
