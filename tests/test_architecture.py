@@ -22,6 +22,7 @@ BELOW = {
     "models": {"mixers", "inner", "nn"},
     "outer": {"nn"},
     "report": {"files", "runs"},
+    "tracking": {"files"},
     "recipes": {"fields", "files", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
     "training": {"fields", "files", "devices", "recipes", "outer", "nn", "data", "runs"},
     "bench": {
@@ -63,6 +64,7 @@ BELOW = {
         "studies",
         "recipes",
         "report",
+        "tracking",
         "outer",
         "models",
         "mixers",

@@ -80,7 +80,7 @@ def _fields(structure: type, path: str, switches: bool) -> Iterator[Argument]:
         for part in parts:
             yield from _fields(part, here, switches)
         if hint is bool:
-            switch = Argument(f"--no{_flag(here)[1:]}" if field.default else _flag(here), about, None)
+            switch = Argument(f"--no{_flag(here)[1:]}" if field.default is True else _flag(here), about, None)
             yield switch if switches else Argument(_flag(here), about, Expected("words", ("True", "False")))
         elif not parts:
             name = named.upper() if _PLACED in marks else _flag(here)
