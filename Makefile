@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: train test check docs docs-serve install dev lock clean
+.PHONY: train test check docs docs-serve dist install dev lock clean
 
 train: install
 	@$(BIN)/mttt train
@@ -27,6 +27,11 @@ docs: dev
 docs-serve: docs
 	@echo "http://127.0.0.1:8000 (Ctrl-C ends it)"
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/docs 8000 >/dev/null 2>&1
+
+# Wheel and sdist, by the locked hatchling.
+dist: install
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build -d dist
 
 install: .venv/.installed
 dev: .venv/.installed-dev

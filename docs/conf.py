@@ -14,9 +14,10 @@ copyright = "the mttt authors, Apache-2.0"
 extensions = ["myst_parser", "mathml", "public_names", "linked_code", "repository_files"]
 
 root_doc = "docs/index"
-include_patterns = ["CHANGELOG.md", "docs/**", "results/**"]
+PROJECT = {"CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"}
+include_patterns = [*PROJECT, "docs/**", "results/**"]
 # Sphinx walks all directories that are not excluded.
-exclude_patterns = [path.name for path in ROOT.iterdir() if path.name not in {"CHANGELOG.md", "docs", "results"}]
+exclude_patterns = [path.name for path in ROOT.iterdir() if path.name not in {*PROJECT, "docs", "results"}]
 source_suffix = {".md": "markdown"}
 
 myst_heading_anchors = 4  # the anchors that GitHub makes

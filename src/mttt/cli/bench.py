@@ -13,7 +13,7 @@ from mttt.cli.arguments import UsageError, check_file, check_workers, refusing, 
 from mttt.cli.bench_devices import Meshes
 from mttt.cli.bench_sequences import Reads
 from mttt.cli.bench_tables import show_compile, show_data, show_gradients, show_layers, show_models, show_paper
-from mttt.cli.subcommands import take_subcommand
+from mttt.cli.subcommands import kinds_of, take_subcommand
 from mttt.cli.waiting import waiting
 from mttt.fields import FieldError
 from mttt.files import write_json
@@ -28,7 +28,12 @@ MOST_TOKENS = 2**20  # more would take hours
 
 @dataclass(frozen=True)
 class Layers:
-    """Self-attention and MTTT at several n: time, memory, and where each costs less."""
+    """Self-attention and MTTT at several n: time, memory, and where each costs less.
+
+    Examples:
+        mttt bench layers --figure layers.png
+        mttt bench layers --layers self-attention mttt-mlp --tokens 196 784
+    """
 
     layers: tuple[str, ...] = LAYERS
     """what to compare, with self-attention if named; there are also mttt-mlp-t4, naive-mttt-{linear,mlp,mlp-t4}"""
@@ -68,7 +73,11 @@ class Layers:
 
 @dataclass(frozen=True)
 class Paper:
-    """MTTT, linear attention and naive MTTT at the paper's shapes: time, FLOPs, memory"""
+    """MTTT, linear attention and naive MTTT at the paper's shapes: time, FLOPs, memory.
+
+    Examples:
+        mttt bench paper --shapes patches --json paper.json
+    """
 
     shapes: tuple[str, ...] = tuple(bench.SHAPES)
     """patches (8×196×384, 6 heads), pixels (1×12544×192, 3 heads)"""
@@ -98,7 +107,11 @@ class Paper:
 
 @dataclass(frozen=True)
 class Model:
-    """A whole training step of a ViT: time, memory."""
+    """A whole training step of a ViT: time, memory.
+
+    Examples:
+        mttt bench model --shapes patches --layers mttt-mlp linear-attention
+    """
 
     shapes: tuple[str, ...] = ("raw",)
     """patches (ViT-Small, 8 images of 224×224), pixels (ViT-Tiny, 112×112 raw pixels), raw (the same, 224×224)"""
@@ -125,7 +138,12 @@ class Model:
 
 @dataclass(frozen=True)
 class Data:
-    """Images a second from the data pipeline."""
+    """Images a second from the data pipeline.
+
+    Examples:
+        mttt bench data
+        mttt bench data --path pictures/ --workers 0 1 2
+    """
 
     path: Path | None = None
     """pictures to measure with, in any form that mttt data inspect knows; the package's digits unless told"""
@@ -162,7 +180,11 @@ class Data:
 
 @dataclass(frozen=True)
 class Compile:
-    """Seconds to compile, without any cache: one small layer, a step of a ViT."""
+    """Seconds to compile, without any cache: one small layer, a step of a ViT.
+
+    Examples:
+        mttt bench compile --parts layer
+    """
 
     parts: tuple[str, ...] = ("layer", "model")
     """layer (the gradient of one layer, 256 tokens of width 64), model (a step of ViT-Small at two depths and T)"""
@@ -190,21 +212,22 @@ class Compile:
         return numbers
 
 
-KINDS = {
-    "layers": Layers,
-    "paper": Paper,
-    "model": Model,
-    "data": Data,
-    "compile": Compile,
-    "devices": Meshes,
-    "sequences": Reads,
-}
+KINDS = kinds_of(
+    {
+        "layers": Layers,
+        "paper": Paper,
+        "model": Model,
+        "data": Data,
+        "compile": Compile,
+        "devices": Meshes,
+        "sequences": Reads,
+    }
+)
 
 
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
-    kinds = {name: (kind, kind.__doc__ or "") for name, kind in KINDS.items()}
-    _, arguments = take_subcommand("bench", ABOUT, kinds, words)
+    _, arguments = take_subcommand("bench", ABOUT, KINDS, words)
     with refusing():
         arguments.check()
     if arguments.json is not None:

@@ -17,7 +17,11 @@ from mttt.fields import FieldError
 
 @dataclass(frozen=True)
 class Meshes:
-    """A training step on 1 to 256 emulated devices: memory, FLOPs, what is sent."""
+    """A training step on 1 to 256 emulated devices: memory, FLOPs, what is sent.
+
+    Examples:
+        mttt bench devices --cases patches
+    """
 
     cases: tuple[str, ...] = tuple(bench.CASES)
     """patches (ViT-Small, n = 196), pixels (ViT-Tiny, n = 50,176); both with the paper's batch of 1024"""

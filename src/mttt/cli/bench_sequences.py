@@ -18,7 +18,12 @@ ROWS = (*bench.DUELS, "million", "generation")
 
 @dataclass(frozen=True)
 class Reads:
-    """Learning while reading: undo, dual and WY forms against plain ones; long inputs; writing."""
+    """Learning while reading: undo, dual and WY forms against plain ones; long inputs; writing.
+
+    Examples:
+        mttt bench sequences --rows million
+        mttt bench sequences --json sequences.json
+    """
 
     rows: tuple[str, ...] = ROWS
     """what to measure"""

@@ -28,7 +28,12 @@ _FIGURES = (".png", ".svg")
 
 @dataclass(frozen=True)
 class Arguments:
-    """Compare runs, also those that are being trained: how their recipes differ, results, speeds; their curves."""
+    """Compare runs, also those that are being trained: how their recipes differ, results, speeds; their curves.
+
+    Examples:
+        mttt compare runs/digits runs/digits-steps4
+        mttt compare runs/digits runs/digits-seed1 --figure curves.png --over step
+    """
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
     """directories of the runs"""
@@ -42,7 +47,7 @@ class Arguments:
 
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
-    arguments = parsed(Arguments, words, known=["--figure", "--over", "--json"], prog="mttt compare")
+    arguments = parsed(Arguments, words, prog="mttt compare")
     _check(arguments)
     with waiting("reading the runs"):
         runs = [Run.open(path) for path in {path.resolve(): path for path in arguments.runs}.values()]

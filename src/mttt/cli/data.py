@@ -17,7 +17,7 @@ from rich.table import Table
 from mttt.cli.arguments import UsageError, check_file, refusing
 from mttt.cli.data_text import has_text, is_text, show_text_inspection, text_at
 from mttt.cli.say import one_line, say
-from mttt.cli.subcommands import take_subcommand
+from mttt.cli.subcommands import kinds_of, take_subcommand
 from mttt.cli.waiting import waiting
 from mttt.data import BadData
 from mttt.data.pictures import find_data
@@ -45,7 +45,12 @@ _CLASSES, _LINES = 20, 20  # more than this are not printed; --json has them all
 
 @dataclass(frozen=True)
 class Inspect:
-    """Look at a data set: classes, counts, sizes, problems, and a sheet of pictures; of a text its alphabet."""
+    """Look at a data set: classes, counts, sizes, problems, and a sheet of pictures; of a text its alphabet.
+
+    Examples:
+        mttt data inspect digits
+        mttt data inspect pictures/ --check all --json report.json
+    """
 
     path: tyro.conf.Positional[Path]
     """folder, file or archive; or digits, shakespeare, or fashion-mnist where Debian's package is installed"""
@@ -57,10 +62,13 @@ class Inspect:
     """write the sheet of pictures to this file, over what is there; by default contact-sheet-NAME.png, by the data"""
 
 
+ABOUT = "Look at data before training on them."
+KINDS = kinds_of({"inspect": Inspect})
+
+
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code: 1 if nothing could be trained on these data."""
-    kinds = {"inspect": (Inspect, Inspect.__doc__ or "")}
-    _, arguments = take_subcommand("data", "Look at data before training on them.", kinds, words)
+    _, arguments = take_subcommand("data", ABOUT, KINDS, words)
     return _inspect(arguments, console)
 
 
@@ -106,7 +114,7 @@ def _inspect_text(arguments: Inspect, console: Console) -> int:
 def _check(arguments: Inspect) -> None:
     """Refuse before anything is read."""
     if arguments.check != "all" and arguments.check < 1:
-        raise UsageError(f"check={arguments.check}: must be at least 1, or all")
+        raise UsageError(f"--check {arguments.check}: must be at least 1, or all")
     for path in (arguments.json, arguments.figure):
         if path is not None:
             check_file(path)

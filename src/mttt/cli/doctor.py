@@ -22,7 +22,12 @@ from mttt.version import __version__
 
 @dataclass(frozen=True)
 class Arguments:
-    """Look at this machine: versions, devices, memory, and whether numbers come out right. Exit code 1 if not."""
+    """Look at this machine: versions, devices, memory, and whether numbers come out right. Exit code 1 if not.
+
+    Examples:
+        mttt doctor
+        mttt doctor --json
+    """
 
     json: bool = False
     """print all of it as JSON"""

@@ -32,7 +32,14 @@ MOST_IN_JSON = 4096  # classes; the matrix of more would not fit the memory of w
 
 @dataclass(frozen=True)
 class Arguments:
-    """Evaluate a trained model, with any number of inner steps. It does not change."""
+    """Evaluate a trained model, with any number of inner steps. It does not change.
+
+    Examples:
+        mttt evaluate runs/digits                     # as it was trained
+        mttt evaluate runs/digits --steps 0           # without learning at test time
+        mttt evaluate runs/digits --figure confusion.png
+        mttt evaluate runs/shakespeare --context 256  # a text: in longer windows
+    """
 
     run: tyro.conf.Positional[Path]
     """directory of the run"""

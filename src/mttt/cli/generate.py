@@ -32,7 +32,12 @@ _MOST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Arguments:
-    """Let a trained language model write, byte by byte. Its weights do not change; what its layers learn is a state."""
+    """Let a trained language model write, byte by byte. Its weights do not change; what its layers learn is a state.
+
+    Examples:
+        mttt generate runs/shakespeare --prompt "ROMEO:" --tokens 200
+        mttt generate runs/shakespeare --temperature 0.5 --show
+    """
 
     run: tyro.conf.Positional[Path]
     """directory of the run"""

@@ -24,18 +24,23 @@ COMMANDS = {
     "doctor": "look at this machine: versions, devices, memory",
     "bench": "measure speed, memory and FLOPs on this machine",
     "study": "the paper's tables, with its numbers beside ours",
+    "completion": "a script that lets your shell complete commands, flags and runs",
 }
 
 
 def _usage() -> str:
-    commands = "\n".join(f"  {name:10}{about}" for name, about in COMMANDS.items())
-    return f"usage: mttt COMMAND …\n\n{commands}\n\nmttt COMMAND --help tells more; mttt --version is {__version__}."
+    commands = "\n".join(f"  {name:12}{about}" for name, about in COMMANDS.items())
+    example = "Example:\n  mttt train digits"
+    more = f"mttt COMMAND --help and mttt help COMMAND tell more; mttt --version is {__version__}."
+    return f"usage: mttt COMMAND …\n\n{commands}\n\n{example}\n\n{more}"
 
 
 def main(words: list[str] | None = None) -> None:
     """The program `mttt`."""
     words = sys.argv[1:] if words is None else words
     with _ended_by_interrupt():
+        if words[:1] == ["help"]:  # mttt help bench layers
+            words = [*words[1:], "--help"]
         if not words or words[0] in ("-h", "--help"):
             print(_usage())
             sys.exit(0 if words else 2)
@@ -62,13 +67,15 @@ def _command(words: list[str]) -> Callable[[], int]:
     keep_memory()
     from rich.console import Console
 
-    from mttt.cli.arguments import unknown
+    from mttt.cli.arguments import UsageError, unknown
     from mttt.cli.compiled import keep_compiled_programs
 
     keep_compiled_programs()
     for stream in (sys.stdout, sys.stderr):  # an ASCII terminal gets \\u2026 instead of a traceback
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if words[0].startswith("-"):
+        _fail(UsageError(f"unknown option {words[0]}; before a command there are --help and --version"), 2)
     if words[0] not in COMMANDS:
         _fail(unknown("command", words[0], list(COMMANDS)), 2)
     command = importlib.import_module(f"mttt.cli.{words[0]}").main

@@ -26,7 +26,12 @@ from mttt.training import Loaded, load
 
 @dataclass(frozen=True)
 class Arguments:
-    """Classify pictures with a trained model."""
+    """Classify pictures with a trained model.
+
+    Examples:
+        mttt predict runs/digits photo.png --invert  # dark on light, as a scan
+        mttt predict runs/digits a.png b.png --top 1 --json
+    """
 
     run: tyro.conf.Positional[Path]
     """directory of the run"""
@@ -46,7 +51,7 @@ def main(words: list[str], console: Console) -> int:
     if not arguments.images:
         raise UsageError("no image was given: mttt predict RUN IMAGE …")
     if arguments.top < 1:
-        raise UsageError(f"top={arguments.top}: must be 1 or more")
+        raise UsageError(f"--top {arguments.top}: must be 1 or more")
     with refusing(), waiting("reading the model"):
         loaded = load(arguments.run)
         if isinstance(loaded.recipe.data, TextData):

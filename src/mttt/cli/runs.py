@@ -24,7 +24,12 @@ from mttt.runs import Run, RunError, find_runs, origin, summary
 
 @dataclass(frozen=True)
 class Arguments:
-    """List runs: what differs from the nearest preset, progress, accuracy or bits per byte."""
+    """List runs: what differs from the nearest preset, progress, accuracy or bits per byte.
+
+    Examples:
+        mttt runs                 # those in runs/
+        mttt runs studies --json  # those of another directory, for programs
+    """
 
     directory: tyro.conf.Positional[Path] = Path("runs")
     """where to look, in its folders, too"""
@@ -34,7 +39,7 @@ class Arguments:
 
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
-    arguments = parsed(Arguments, words, known=["--json"], prog="mttt runs")
+    arguments = parsed(Arguments, words, prog="mttt runs")
     directory = arguments.directory
     if not directory.is_dir() and (directory.exists() or directory != Arguments.directory):
         what = "is not a directory" if directory.exists() else "does not exist"

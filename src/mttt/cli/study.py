@@ -10,6 +10,7 @@ from rich.console import Console
 
 from mttt.cli.arguments import UsageError, check_file, check_workers, refusing, unknown
 from mttt.cli.costs import show_costs
+from mttt.cli.described import described
 from mttt.cli.grid import watch
 from mttt.cli.say import count
 from mttt.cli.study_recall import ABOUT as RECALL, RecallArguments, study_recall
@@ -49,7 +50,11 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Costs:
-    """Count parameters and FLOPs of every row of the paper's tables 1 and 3. Nothing is trained or run."""
+    """Count parameters and FLOPs of every row of the paper's tables 1 and 3. Nothing is trained or run.
+
+    Examples:
+        mttt study costs --json costs.json
+    """
 
     json: Path | None = None
     """write all numbers to this file"""
@@ -57,7 +62,13 @@ class Costs:
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a study takes that trains."""
+    """What a study takes that trains.
+
+    Examples:
+        {prog} --seeds 1           # every row once
+        {prog} --trial             # is everything there?
+        {prog} --seeds 1 --report  # the report of what is trained
+    """
 
     scale: Literal["small", "paper"] = "small"
     """small: Fashion-MNIST, one night on two cores for everything; paper: ImageNet, the exact recipe"""
@@ -78,9 +89,9 @@ class Arguments:
 
 
 KINDS: dict[str, tuple[type, str]] = {
-    "costs": (Costs, "parameters and FLOPs of every row of tables 1 and 3; nothing is trained"),
+    "costs": (Costs, described(Costs).about),
     **{name: (Arguments, study.about) for name, study in STUDIES.items()},
-    "claims": (Arguments, "all of the above but costs, and a verdict for each of the paper's claims"),
+    "claims": (Arguments, "All of the above but costs, and a verdict for each of the paper's claims."),
     "recall": (RecallArguments, RECALL),
     "shakespeare": (ShakespeareArguments, SHAKESPEARE),
 }

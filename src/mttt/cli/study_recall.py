@@ -14,12 +14,17 @@ from mttt.outer import Interrupted
 from mttt.recipes.check import positive
 from mttt.studies.recall import PAIRS, ROWS, STEPS, RecallPlace, recall_jobs, work_recall, write_recall
 
-ABOUT = "multi-query associative recall: which causal mixer remembers how many pairs, with a state of which size"
+ABOUT = "Multi-query associative recall: which causal mixer remembers how many pairs, with a state of which size."
 
 
 @dataclass(frozen=True)
 class RecallArguments:
-    """What the study of recall takes."""
+    """What the study of recall takes.
+
+    Examples:
+        {prog}                       # everything
+        {prog} --pairs 16 --seeds 1  # its smallest part
+    """
 
     pairs: tuple[int, ...] = PAIRS
     """numbers of pairs to remember, each 1 to 256; sequences have four times as many tokens"""

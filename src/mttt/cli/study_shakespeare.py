@@ -14,12 +14,17 @@ from mttt.outer import Interrupted
 from mttt.recipes.check import positive
 from mttt.studies.shakespeare import ROWS, TextPlace, text_jobs, work_text, write_text
 
-ABOUT = "a language model with each causal mixer, by nanoGPT's recipe: loss, and loss by position beyond the context"
+ABOUT = "A language model with each causal mixer, by nanoGPT's recipe: loss, and loss by position beyond the context."
 
 
 @dataclass(frozen=True)
 class ShakespeareArguments:
-    """What the study of language models takes."""
+    """What the study of language models takes.
+
+    Examples:
+        {prog} --seeds 1  # every row once
+        {prog} --report   # the report of what is trained
+    """
 
     seeds: int = 3
     """how many: 0, 1, …"""

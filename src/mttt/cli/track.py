@@ -20,7 +20,12 @@ _PAUSE, _PATIENCE = 1.0, 10.0  # seconds
 
 @dataclass(frozen=True)
 class Arguments:
-    """Show the numbers of runs in a tracker; of a run that is being trained, as they come, until it ends."""
+    """Show the numbers of runs in a tracker; of a run that is being trained, as they come, until it ends.
+
+    Examples:
+        mttt track runs/digits --to tensorboard
+        mttt track runs/digits runs/digits-seed1 --to tensorboard --dir board/
+    """
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
     """directories of the runs"""
@@ -32,7 +37,7 @@ class Arguments:
 
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code: 1 if a run did not arrive."""
-    arguments = parsed(Arguments, words, known=["--to", "--dir"], prog="mttt track")
+    arguments = parsed(Arguments, words, prog="mttt track")
     if not arguments.runs:
         raise UsageError("no run was given: mttt track RUN … --to tensorboard")
     check_trackers((arguments.to,), "--to")

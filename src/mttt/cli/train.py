@@ -4,7 +4,7 @@ import shutil
 import textwrap
 import time
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +24,7 @@ from mttt.cli.arguments import (
     value_of,
 )
 from mttt.cli.company import DEVICE_FLAGS, Devices, check_alike, in_company, quiet_unless_first
+from mttt.cli.described import described
 from mttt.cli.opening import make_longer, open_or_create, opened_by_first, program, quoted
 from mttt.cli.parsing import parsed
 from mttt.cli.progress import progress
@@ -62,7 +63,18 @@ _DISTRIBUTED = (
 
 @dataclass(frozen=True)
 class Arguments:
-    """Arguments of mttt train."""
+    """Train a model, or continue a run.
+
+    Examples:
+        mttt train                                        # digits, MTTT-MLP
+        mttt train digits --model.mixer self-attention    # another layer
+        mttt train digits --model.mixer.batching.steps 4  # four inner steps
+        mttt train folder --data.path pictures/           # your own images
+        mttt train --run runs/digits                      # continue a run
+        mttt train --from runs/digits --epochs 5          # from its weights
+        mttt train --recipe runs/digits/recipe.json --seed 1
+        mttt train digits --track tensorboard
+    """
 
     recipe: Annotated[Recipe, tyro.conf.arg(name="")]
     run: Annotated[Path | None, tyro.conf.arg(help=_RUN)] = None
@@ -72,7 +84,7 @@ class Arguments:
     workers: Annotated[int | None, tyro.conf.arg(help=_WORKERS)] = None
     track: tuple[TrackerName, ...] = ()
     """show the numbers there while it trains (mttt track does it afterwards)"""
-    devices: Devices = Devices()  # noqa: RUF009
+    devices: Devices = field(default_factory=Devices)
     distributed: Annotated[str, tyro.conf.arg(help=_DISTRIBUTED)] = "auto"
     patience: float = 60.0
     """seconds after which a process that is killed or hangs is given up by the others"""
@@ -82,7 +94,8 @@ def _description(recipe: Recipe) -> str:
     width = max(map(len, PRESETS)) + 4
     presets = "\n".join(_hanging(f"  {name:{width - 2}}", preset.about) for name, preset in PRESETS.items())
     return (
-        f"Train a model: mttt train [PRESET] [--field value ...]\n\nPresets (default: {DEFAULT}):\n{presets}\n\n"
+        f"{described(Arguments).about} mttt train [PRESET] [--field value ...]\n\n"
+        f"Presets (default: {DEFAULT}):\n{presets}\n\n"
         f"Fields that choose by name; the options of the chosen kind are below:\n{_choices(recipe)}"
     )
 
