@@ -51,6 +51,9 @@ mttt.number = (x, digits = 3) => {
   return text.replaceAll("-", "−");
 };
 
+// As short as it goes: 8, 0.1, 12,000.
+mttt.plain = (x) => (x === null ? "–" : Number(x.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 }).replaceAll("-", "−"));
+
 mttt.fixed = (x, decimals) => x.toFixed(decimals).replaceAll("-", "−");
 
 mttt.percent = (p) => `${(100 * p).toFixed(1)} %`;
