@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 
 
+def base64_of(array: np.ndarray) -> str:
+    """The bytes of an array, row by row."""
+    return base64.b64encode(array.tobytes()).decode("ascii")
+
+
 def packed(array: Any) -> dict[str, Any]:
     """An array of any shape as its float32 bytes, little endian."""
     values = np.ascontiguousarray(np.asarray(array), "<f4")
-    return {"shape": list(values.shape), "float32": base64.b64encode(values.tobytes()).decode("ascii")}
+    return {"shape": list(values.shape), "float32": base64_of(values)}
 
 
 def plain(array: Any, digits: int = 7) -> Any:

@@ -12,7 +12,6 @@ from mttt.mixers import TTT, with_inner_loop
 from mttt.models import Block, ViT
 from mttt.nn.roles import Constant
 
-
 _ROOMS = (4, 8, 16)
 """numbers of steps that programs are compiled for"""
 
@@ -99,7 +98,5 @@ def _block(block: Block, tokens: Float[Array, "n d"], t: Any) -> tuple[Float[Arr
 
 def distance(weights: Any) -> Float[Array, "heads T+1"]:
     """‖W_t − W₀‖ of weights with axes of heads and t."""
-    squares = [
-        jnp.sum((leaf - leaf[:, :1]) ** 2, axis=tuple(range(2, leaf.ndim))) for leaf in jax.tree.leaves(weights)
-    ]
+    squares = [jnp.sum((leaf - leaf[:, :1]) ** 2, axis=tuple(range(2, leaf.ndim))) for leaf in jax.tree.leaves(weights)]
     return jnp.sqrt(sum(squares))
