@@ -66,6 +66,14 @@ class Posing(NamedTuple):
     pose: Callable[[PyTree[Array]], Problem]
 
 
+class Compared(NamedTuple):
+    """What each token's answer should have been, and what the answer says, in the same space: `name` is which."""
+
+    name: str
+    targets: Float[Array, "n e"]
+    answers: Float[Array, "n e"]
+
+
 class Task(eqx.Module):
     """Poses the inner loop's problem. One head of one input: tokens are (n, d), the learner is k wide.
 
@@ -88,6 +96,10 @@ class Task(eqx.Module):
     def outputs(self, answers: Float[Array, "n k"], queries: Float[Array, "n k"]) -> Float[Array, "n k"]:
         """What becomes of the answers to the queries when they leave the inner loop."""
         return answers
+
+    def compare(self, tokens: Float[Array, "n d"], answers: Float[Array, "n k"]) -> Compared | None:
+        """Targets and answers as people can compare them, of all tokens; None for a task that has no such view."""
+        return None
 
     def posing(self, tokens: Float[Array, "n d"], *, keep: bool, mask: Bool[Array, " n"] | None) -> Posing:
         """The problem of all tokens, to be taken apart. `keep` asks to pose it once, however often it is looked at."""
