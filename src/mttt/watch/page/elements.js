@@ -30,6 +30,9 @@ mttt.show = (node, visible) => {
   node.hidden = !visible;
 };
 
+// Two models may have one name; their ids differ.
+mttt.modelName = (model) => (model.ships ? `${model.id}, ships with mttt` : model.id);
+
 // A sentence in a place for errors or notes; none hides it.
 mttt.tell = (node, sentence) => {
   node.textContent = sentence || "";

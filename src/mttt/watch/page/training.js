@@ -90,7 +90,7 @@
       if (again && open) timer = setTimeout(look, EVERY);
     };
 
-    parts.name.textContent = model.name;
+    parts.name.textContent = mttt.modelName(model);
     parts.about.textContent = model.about;
     parts.lossUnit.textContent = model.kind === "text" ? "nats a byte" : "cross entropy, nats";
     parts.speedUnit.textContent = model.kind === "text" ? "windows of text a second" : "images/s";
