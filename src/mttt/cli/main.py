@@ -16,6 +16,7 @@ COMMANDS = {
     "runs": "list runs: what differs, how far they are, accuracy",
     "evaluate": "accuracy and inner losses of a trained model, for any T",
     "predict": "classify pictures with a trained model",
+    "watch": "see a trained model learn, in the browser",
     "generate": "let a trained language model write",
     "presets": "list the presets",
     "data": "look at a data set before training on it",

@@ -7,10 +7,30 @@ import re
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-STYLES = ("vendor/uPlot.min.css",)
-"""before the page's own"""
-SCRIPTS = ("vendor/uPlot.iife.min.js",)
-"""before the page's own, which share one namespace and are read in the order of their names"""
+STYLES = ("vendor/uPlot.min.css", "base.css", "layout.css", "parts.css")
+SCRIPTS = (
+    "vendor/uPlot.iife.min.js",
+    "elements.js",  # makes the one name that all of them share
+    "packed.js",
+    "source.js",
+    "colour.js",
+    "bytes.js",
+    "heat.js",
+    "charts.js",
+    "draw.js",
+    "knobs.js",
+    "inputs.js",
+    "prediction.js",
+    "token.js",
+    "trace.js",
+    "picture.js",
+    "text.js",
+    "texts.js",
+    "writing.js",
+    "training.js",
+    "page.js",  # begins
+)
+"""in the order in which the page reads them"""
 MARK = '<meta name="generator" content="mttt watch --export">'
 """in every export, so that one can be told from a file of somebody else"""
 _SOURCE = '<script id="mttt-source" type="application/json">'
@@ -27,8 +47,8 @@ class Document(NamedTuple):
 def document(source: dict[str, Any]) -> Document:
     """The page with what it is to show: live, or the answers of an export."""
     page = files("mttt.watch") / "page"
-    styles = [(page / name).read_text(encoding="utf-8") for name in _all("css", STYLES)]
-    scripts = [(page / name).read_text(encoding="utf-8") for name in _all("js", SCRIPTS)]
+    styles = [(page / name).read_text(encoding="utf-8") for name in STYLES]
+    scripts = [(page / name).read_text(encoding="utf-8") for name in SCRIPTS]
     live = source["mode"] == "live"
     policy = _policy(styles, scripts, connect="'self'" if live else "'none'")
     # Where no server says so, the document says itself what may run in it.
@@ -42,12 +62,6 @@ def document(source: dict[str, Any]) -> Document:
     html = re.sub(r"<!-- mttt:(\w+) -->", lambda found: parts[found[1]], html)
     headers = "; frame-ancestors 'none'"  # which a document cannot say
     return Document(html, policy + headers)
-
-
-def _all(ending: str, first: tuple[str, ...]) -> list[str]:
-    page = files("mttt.watch") / "page"
-    own = sorted(file.name for file in page.iterdir() if file.name.endswith(f".{ending}"))
-    return [*(name for name in first if (page / name).is_file()), *own]
 
 
 def _inside(source: dict[str, Any]) -> str:

@@ -1,6 +1,5 @@
 """The models on the page: what is said of each, their examples, and the newest of each in memory."""
 
-import math
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -148,4 +147,8 @@ def _trained(source: ModelSource) -> str:
     if newest is None:
         return "not trained yet"
     epochs = newest * plan.batch_size / plan.examples
-    return f"trained for {epochs:.3g} epoch{'s' * (not math.isclose(epochs, 1))}"
+    return f"trained for {epochs:.3g} epochs"
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

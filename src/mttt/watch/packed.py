@@ -18,6 +18,11 @@ def packed(array: Any) -> dict[str, Any]:
     return {"shape": list(values.shape), "float32": base64_of(values)}
 
 
+def unpacked(value: dict[str, Any]) -> np.ndarray:
+    """The array that `packed` wrote."""
+    return np.frombuffer(base64.b64decode(value["float32"]), "<f4").reshape(value["shape"])
+
+
 def plain(array: Any, digits: int = 7) -> Any:
     """An array as nested lists of numbers; JSON has no NaN and no infinity."""
     return _plain(np.asarray(array, np.float64).tolist(), digits)
