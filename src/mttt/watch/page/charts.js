@@ -51,7 +51,7 @@
     };
     const range = (_, low, high) => {
       const most = top ?? (Number.isFinite(high) && high !== null ? high : 1);
-      const least = floor ?? low ?? 0;
+      const least = floor ?? (low === null ? 0 : low - 0.06 * (high - low));
       return [least, top ?? (most > least ? most + 0.06 * (most - least) : least + 1)];
     };
     const options = () => ({
@@ -63,7 +63,7 @@
       scales: { x: { time: false, range: (_, low, high) => [low ?? 0, high > low ? high : (low ?? 0) + 1] }, y: { range } },
       axes: [
         axis({ label: x, labelSize: 20, size: 28, incrs: WHOLE, space: 40 }),
-        axis({ size: 52, space: 34, values: (_, ticks) => ticks.map((tick) => write(tick)) }),
+        axis({ size: 48, space: 32, values: (_, ticks) => ticks.map(mttt.plain) }),
       ],
       series: [{}, ...shown.series.map((one) => line(one, shown.xs.length < 40))],
       hooks: { draw: [(me) => marker(me, shown.mark ?? null)], setCursor: [(me) => tell(me.cursor.idx)] },

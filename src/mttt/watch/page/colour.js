@@ -68,7 +68,7 @@
   // Lines: the middle of the map, where both backgrounds leave contrast.
   mttt.line = (index, count) => {
     const share = count < 2 ? 0.5 : index / (count - 1);
-    const [from, to] = mttt.theme() === "dark" ? [0.42, 0.98] : [0.98, 0.42];
+    const [from, to] = mttt.theme() === "dark" ? [0.38, 0.98] : [0.98, 0.36];
     return mttt.css(mttt.sequential(from + share * (to - from)));
   };
   mttt.variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

@@ -30,6 +30,9 @@ mttt.show = (node, visible) => {
   node.hidden = !visible;
 };
 
+// Two models may have one name; their ids differ.
+mttt.modelName = (model) => (model.ships ? `${model.id}, ships with mttt` : model.id);
+
 // A sentence in a place for errors or notes; none hides it.
 mttt.tell = (node, sentence) => {
   node.textContent = sentence || "";
@@ -50,6 +53,9 @@ mttt.number = (x, digits = 3) => {
   const text = size < -4 || size > 5 ? x.toExponential(digits - 1) : x.toFixed(Math.max(0, digits - 1 - size));
   return text.replaceAll("-", "−");
 };
+
+// As short as it goes: 8, 0.1, 12,000.
+mttt.plain = (x) => (x === null ? "–" : Number(x.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 }).replaceAll("-", "−"));
 
 mttt.fixed = (x, decimals) => x.toFixed(decimals).replaceAll("-", "−");
 

@@ -5,7 +5,7 @@
   mttt.knobs = (model, limits, parts, changed) => {
     const { steps, rate } = parts;
     const trained = { steps: model.steps ?? 0, rate: model.rate };
-    const named = model.rate === null ? `T = ${model.steps}` : `T = ${model.steps}, η = ${mttt.number(model.rate)}`;
+    const named = model.rate === null ? `T = ${model.steps}` : `T = ${model.steps}, η = ${mttt.plain(model.rate)}`;
 
     const write = (values) => {
       steps.value = values.steps;

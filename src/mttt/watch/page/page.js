@@ -82,7 +82,7 @@
   const choose = () => {
     const same = models.filter((one) => one.kind === model().kind && one.id !== model().id);
     const kept = same.some((one) => one.id === besideSelect.value) ? besideSelect.value : "";
-    mttt.options(besideSelect, [["", "nothing"], ...same.map((one) => [one.id, one.name])], kept);
+    mttt.options(besideSelect, [["", "nothing"], ...same.map((one) => [one.id, mttt.modelName(one)])], kept);
     besideSelect.disabled = same.length === 0;
     trainings.forEach((training) => training.open(false));
     build();
@@ -129,7 +129,7 @@
         mttt.tell(mttt.id("export-note"), "This is an exported page: it shows stored answers only, and what was not stored is switched off. mttt watch shows everything.");
       }
       if (!models.length) throw new Error("There is no model to show: train one with mttt train.");
-      mttt.options(modelSelect, models.map((one) => [one.id, one.name]), (models.find((one) => one.usable) || models[0]).id);
+      mttt.options(modelSelect, models.map((one) => [one.id, mttt.modelName(one)]), (models.find((one) => one.usable) || models[0]).id);
       choose();
     } catch (error) {
       mttt.tell(mttt.id("page-error"), error.message);

@@ -39,13 +39,17 @@
       context.imageSmoothingEnabled = false;
       context.drawImage(source, 0, 0, canvas.width, canvas.height);
       if (losses) {
-        context.globalAlpha = mix;
+        // A cell has the colour of the legend, and in its middle the token's piece of the picture: nothing is blended.
+        const side = 1 - mix;
+        const [wide, high] = [source.width / shown.grid.columns, source.height / shown.grid.rows];
         losses.forEach((loss, token) => {
           context.fillStyle = mttt.css(mttt.sequential(loss / most));
           const [x, y, width, height] = cell(token);
           context.fillRect(Math.floor(x), Math.floor(y), Math.ceil(width), Math.ceil(height));
+          const [column, row] = [token % shown.grid.columns, Math.floor(token / shown.grid.columns)];
+          const [left, top] = [x + (width * (1 - side)) / 2, y + (height * (1 - side)) / 2];
+          if (side > 0) context.drawImage(source, column * wide, row * high, wide, high, left, top, width * side, height * side);
         });
-        context.globalAlpha = 1;
         for (const token of known || []) outline(context, token, mttt.variable("--known"), 3);
       }
       const line = Math.max(3, canvas.width / shown.grid.columns / 10);

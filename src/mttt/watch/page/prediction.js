@@ -13,6 +13,7 @@
   const bar = (p, before) => {
     const filled = mttt.el("i.filled");
     filled.style.width = `${100 * p}%`;
+    if (before === null) return mttt.el("td.bar", {}, mttt.el("div", {}, filled));
     const start = mttt.el("i.start", { title: `at t = 0: ${mttt.percent(before)}` });
     start.style.left = `${100 * before}%`;
     return mttt.el("td.bar", {}, mttt.el("div", {}, filled, start));
@@ -41,11 +42,12 @@
       if (classes[index] === label) name.append(mttt.el("span.true", { title: "the label of the data set" }, " ✓"));
       const p = probabilities[t][index];
       const tint = probabilities.length > 1 ? steps.map((at) => cell(probabilities[at][index], at, t)) : [];
-      return mttt.el("tr", {}, name, bar(p, probabilities[0][index]), mttt.el("td.p", {}, mttt.percent(p)), ...tint);
+      return mttt.el("tr", {}, name, bar(p, probabilities.length > 1 ? probabilities[0][index] : null), mttt.el("td.p", {}, mttt.percent(p)), ...tint);
     });
     const head = mttt.el("tr", {}, mttt.el("th", { scope: "col" }, "class"), mttt.el("th", { scope: "col" }, "probability"),
       mttt.el("th", { scope: "col" }, mttt.el("span.unseen", {}, "in percent")), ...(probabilities.length > 1 ? heads : []));
     const caption = probabilities.length > 1 ? `Bars: after t = ${t} steps; the thin mark is t = 0. Squares: every t.` : "";
+    place.style.setProperty("--step", `${Math.max(8, Math.min(24, Math.floor(170 / steps.length)))}px`);
     place.replaceChildren(
       mttt.el("table.classes", {}, mttt.el("thead", {}, head), mttt.el("tbody", {}, ...body)),
       mttt.el("p.small", {}, caption),

@@ -111,7 +111,7 @@
       }
     };
 
-    parts.name.textContent = model.name;
+    parts.name.textContent = mttt.modelName(model);
     parts.about.textContent = model.about;
     parts.which.replaceChildren(
       ...WHICH.map(([value, label]) => {

@@ -70,11 +70,13 @@
       const [before, gradient, after] = [part.before, part.gradient, part.after].map((array) => array.values[at]);
       const places = decimals(gradient, gradient * update.rate);
       const write = (x) => mttt.fixed(x, places);
+      // The gradient has so many more that the product has them all.
+      const steep = mttt.fixed(Math.abs(gradient), Math.min(12, places + Math.max(0, Math.ceil(Math.log10(Math.abs(update.rate) || 1)))));
       const index = indices(part.shape, at).join(", ");
       const name = (t) => `W${mttt.below(t)}[${index}]`;
       const sign = gradient < 0 ? "+" : "−";
       parts.sum.textContent =
-        `${name(request.t + 1)}: ${write(before)} ${sign} ${mttt.number(update.rate)} · ${write(Math.abs(gradient))} = ${write(after)}`;
+        `${name(request.t + 1)}: ${write(before)} ${sign} ${mttt.plain(update.rate)} · ${steep} = ${write(after)}`;
       parts.sumNote.textContent =
         `${part.name}: ${name(request.t + 1)} = ${name(request.t)} − η · gradient. Click a cell for another entry; counted from 0.` +
         (update.exact ? "" : " This run's inner optimizer does more than that, so the sum does not have to come out.");
@@ -111,9 +113,9 @@
       parts.matrices.replaceChildren(
         one(`W${from}`, "before", part.before.values, weights),
         one("∂ℓ/∂W", "gradient, mean over the step's tokens", part.gradient.values, gradients),
-        ...(part.own ? [one("own", "this token's share of the gradient", part.own.values, mttt.largest(part.own.values))] : []),
-        one(`W${to} − W${from}`, "the change", change, mttt.largest(change)),
         one(`W${to}`, "after", part.after.values, weights),
+        one(`W${to} − W${from}`, "change", change, mttt.largest(change)),
+        ...(part.own ? [one("∂ℓₓ/∂W", "this token's share of the gradient", part.own.values, mttt.largest(part.own.values))] : []),
       );
       const { sample } = update;
       if (chosen && chosen.part === part.name) pick(chosen.at);

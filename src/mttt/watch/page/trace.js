@@ -2,6 +2,7 @@
 // One model and one picture: its losses, distances and predictions at every t.
 {
   const MEAN = "mean";
+  const INVITE = mttt.source.exported ? "Click the outlined token to see its numbers." : "Click a token to see its numbers.";
 
   const lines = (numbers, layer) => {
     // numbers[layer][head][t]: the mean of the heads is thick and has a name, heads are thin
@@ -46,7 +47,7 @@
     const picture = mttt.picture(parts.picture, {
       tell(token) {
         if (!trace || !tokens || token === null) {
-          parts.readout.textContent = tokens ? "Click a token to see its numbers." : "";
+          parts.readout.textContent = tokens ? INVITE : "";
           return;
         }
         const { columns } = trace.grid;
@@ -72,16 +73,21 @@
     const lossChart = mttt.chart(parts.losses, { x: "inner step t", pick });
     const distanceChart = mttt.chart(parts.distance, { x: "inner step t", pick });
 
-    const question = (token) => ({
-      ...request, layer: layer(), head: parts.head.value === MEAN ? 0 : Number(parts.head.value), token, t: Math.min(t(), trace.steps - 1),
-    });
+    const head = () => (parts.head.value === MEAN ? 0 : Number(parts.head.value));
+    // Of a token, an export may have the numbers of some steps only: the nearest one is shown.
+    const question = (token) => {
+      const asked = { ...request, layer: layer(), head: head(), token };
+      const wanted = Math.min(t(), trace.steps - 1);
+      const stored = mttt.source.stored("/api/update", asked)?.map((one) => one.t) || [];
+      const far = (step) => Math.abs(step - wanted);
+      return { ...asked, t: stored.length ? stored.reduce((best, step) => (far(step) < far(best) ? step : best)) : wanted };
+    };
     const inspect = () => chosen !== null && panel.open(question(chosen), trace.grid.columns);
 
     const paintPicture = () => {
       const most = tokens ? Math.max(...steps().map((step) => mttt.largest(losses(step)))) || 1 : 1;
       // An export has the numbers of some tokens only: they are outlined.
-      const { token, ...rest } = tokens ? question(0) : {};
-      const known = tokens && mttt.source.stored("/api/update", rest)?.map((one) => one.token);
+      const known = mttt.source.stored("/api/update", { ...request, layer: layer(), head: head() })?.map((one) => one.token);
       picture.set({ input: trace.input, grid: trace.grid, losses: tokens && losses(t()), most, mix: Number(parts.mix.value), chosen, known });
       if (!tokens) return;
       const which = parts.head.value === MEAN ? "mean of heads" : `head ${Number(parts.head.value) + 1}`;
@@ -162,7 +168,7 @@
     const later = mttt.debounced(ask, 200);
     const laterInspect = mttt.debounced(inspect, 150);
 
-    parts.name.textContent = model.name;
+    parts.name.textContent = mttt.modelName(model);
     parts.about.textContent = model.about;
     mttt.show(parts.stage, false);
     mttt.tell(parts.note, model.usable && !model.learns ? "This model has no inner loop: it learns nothing from the input, and has one prediction." : "");

@@ -26,13 +26,14 @@
     let timer = null;
     let open = false;
 
-    const both = (chart, train, evaluation, field, factor, name) => {
+    const both = (chart, key, train, evaluation, field, factor, name) => {
       const { xs, first, second } = joined(train, evaluation, field);
       const scaled = (values) => values.map((value) => (value === null ? null : factor * value));
       const series = [
         { label: "training", values: scaled(first), colour: mttt.variable("--soft"), width: 1 },
         { label: answer.evaluation_name, values: scaled(second), colour: mttt.variable("--accent"), width: 2 },
       ];
+      mttt.key(key, series);
       chart.set({ xs, series, short: "step", about: `${name} against the outer step, in training and on ${answer.evaluation_name}.` });
     };
     const inner = (evaluation) => {
@@ -54,8 +55,8 @@
       if (!answer) return;
       const of = (kind) => answer.metrics.filter((record) => record.kind === kind);
       const [train, evaluation] = [of("train"), of("evaluation")];
-      both(charts.loss, train, evaluation, "loss", 1, "Loss");
-      both(charts.accuracy, train, evaluation, "accuracy", 100, "Accuracy");
+      both(charts.loss, parts.lossKey, train, evaluation, "loss", 1, "Loss");
+      both(charts.accuracy, parts.accuracyKey, train, evaluation, "accuracy", 100, "Accuracy");
       inner(evaluation);
       const timed = train.filter((record) => record.examples_per_second);
       const series = [{ label: "training", values: column(timed, "examples_per_second"), colour: mttt.variable("--accent") }];
@@ -89,7 +90,7 @@
       if (again && open) timer = setTimeout(look, EVERY);
     };
 
-    parts.name.textContent = model.name;
+    parts.name.textContent = mttt.modelName(model);
     parts.about.textContent = model.about;
     parts.lossUnit.textContent = model.kind === "text" ? "nats a byte" : "cross entropy, nats";
     parts.speedUnit.textContent = model.kind === "text" ? "windows of text a second" : "images/s";

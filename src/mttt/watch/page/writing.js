@@ -27,7 +27,9 @@
     const legend = () =>
       mttt.legend(parts.writtenLegend, { colour: mttt.sequential, from: "0", to: `${TOP} and more`, label: "surprise of the written byte, bits" });
 
-    const asked = () => ({
+    // An export writes what was stored, if anything was.
+    const [stored] = mttt.source.stored("/api/generate", { model: model.id }) || [];
+    const asked = () => stored || ({
       model: model.id,
       prompt: prompt(),
       count: Number(parts.count.value),
@@ -81,12 +83,10 @@
     });
 
     if (!mttt.source.exported) return;
-    // An export writes what was stored, if anything was.
-    const [first] = mttt.source.stored("/api/generate", { model: model.id });
     for (const name of ["count", "temperature", "top", "seed"]) {
-      if (first) parts[name].value = first[name] ?? "";
+      if (stored) parts[name].value = stored[name] ?? "";
       parts[name].disabled = true;
     }
-    parts.write.disabled = !first;
+    parts.write.disabled = !stored;
   };
 }
