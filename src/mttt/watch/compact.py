@@ -70,7 +70,7 @@ def write_compact(run: Path, path: Path) -> Compact:
     rounded = Compact(loaded.prepared, loaded.step, {}, arrays, path)
     batches = loaded.prepared.evaluation_batches(load_data(opened))
     found = loaded.prepared.evaluate(rounded.load().model, batches).record()
-    result = {name: found.get(name) for name in ("accuracy", "bits_per_byte", "examples")}
+    result = {name: found[name] for name in ("accuracy", "bits_per_byte", "examples") if found.get(name) is not None}
     data = {name: opened.data[name] for name in ("spec", "train", "evaluation_name")}
     header = {"recipe": opened.recipe, "data": data, "step": loaded.step, "result": result}
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)

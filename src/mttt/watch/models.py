@@ -1,5 +1,6 @@
 """The models on the page: what is said of each, their examples, and the newest of each in memory."""
 
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -62,7 +63,7 @@ class Entry:
         return {
             "id": self.id,
             "name": source.name,
-            "about": _about(source),
+            "about": _about(self),
             "kind": "text" if self.is_text else "pictures",
             "ships": source.ships,
             "learns": has_inner_loop(model),
@@ -127,17 +128,20 @@ def _task(source: ModelSource) -> str | None:
     return None if task is None else task.kind
 
 
-def _about(source: ModelSource) -> str:
+def _about(entry: Entry) -> str:
     """One line: what mixes, how large, how long it was trained, how good it is."""
-    recipe, result = source.recipe, source.result()
-    size = recipe.model.sizes()
-    blocks = (
-        f"{size.depth} block{'s' * (size.depth != 1)} of width {size.dim}, {size.heads} head{'s' * (size.heads != 1)}"
-    )
-    parts = [" ".join(mixer_words(recipe)), blocks, _trained(source)]
-    if result.get("bits_per_byte") is not None:
+    source = entry.source
+    result, size = source.result(), source.recipe.model.sizes()
+    rate = None if entry.is_text else fixed_rate(source.shapes)
+    name, *words = mixer_words(source.recipe)
+    inner = {"T": entry.trained_steps, "η": None if rate is None else f"{rate:g}"}
+    known = [f"{symbol} = {value}" for symbol, value in inner.items() if value is not None]
+    others = [word for word in words if not (known and re.fullmatch(r"steps\d+|.*rate-?[\d.]+", word))]
+    blocks = f"{_some(size.depth, 'block')} of width {size.dim}, {_some(size.heads, 'head')}"
+    parts = [", ".join([name, *known, *others]), blocks, _trained(source)]
+    if entry.is_text and result.get("bits_per_byte") is not None:
         parts.append(f"{result['bits_per_byte']:.3f} bits per byte")
-    elif result.get("accuracy") is not None and not isinstance(source.shapes, LM):
+    elif not entry.is_text and result.get("accuracy") is not None:
         parts.append(f"accuracy {result['accuracy']:.1%}")
     return "; ".join(parts)
 

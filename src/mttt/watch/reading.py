@@ -36,7 +36,7 @@ class Course(NamedTuple):
     likely: np.ndarray
     probabilities: np.ndarray
     distances: dict[int, np.ndarray]
-    """‖W − W₀‖ of each layer and head after so many bytes"""
+    """‖W − W₀‖ of each layer and head after so many bytes; empty without an inner loop"""
 
 
 @eqx.filter_jit
@@ -68,7 +68,8 @@ def course(model: LM, text: UInt8[np.ndarray, " n"]) -> Course:
     """Read a text from its beginning to its end."""
     n, size = len(text), next(size for most, size in _PIECES if most is None or len(text) <= most)
     state = model.make_room(model.start(), -(-n // size) * size)
-    first, pieces, distances = weights_of(state), [], {}
+    first, pieces = weights_of(state), []
+    distances = {} if first is None else {0: np.zeros(jax.tree.leaves(first)[0].shape[:2])}
     for begin in range(0, n, size):
         # A last piece is filled up with what no byte before it sees. Where there is no place for that, it is short.
         fits = model.most is None or begin + size <= model.most
@@ -97,19 +98,16 @@ def reading(model: LM, text: bytes) -> dict[str, Any]:
         "loss": [None, *plain(found.losses, 5)],
         "frozen": None if still is None else [None, *plain(still, 5)],
         "likely": [[], *([list(pair) for pair in zip(*row, strict=True)] for row in rows)],
-        "distance": _curve(model, found.distances),
+        "distance": _curve(found.distances),
         "state_bytes": _bytes(model, len(text)),
         "state_grows": _bytes(model, 2**20) > _bytes(model, 1),
     }
 
 
-def _curve(model: LM, distances: dict[int, np.ndarray]) -> dict[str, Any] | None:
-    state = jax.eval_shape(model.start)
-    if (weights := weights_of(state)) is None:
+def _curve(distances: dict[int, np.ndarray]) -> dict[str, Any] | None:
+    if not distances:
         return None
-    nothing = np.zeros(jax.tree.leaves(weights)[0].shape[:2])
-    values = np.stack([nothing, *distances.values()], axis=-1)
-    return {"positions": [0, *distances], "values": packed(values)}
+    return {"positions": list(distances), "values": packed(np.stack(list(distances.values()), axis=-1))}
 
 
 def _bytes(model: LM, count: int) -> int:
