@@ -1,7 +1,7 @@
 """A server of the page for its tests: python -m browser.serve FOLDER. It prints its address.
 
-The models that ship with the package; `twin`, one of them again; and `fresh`, a run in training without a checkpoint. Each
-line of the input adds a record to its metrics.
+The models that ship with the package; `twin`, one of them again; and `fresh`, a run in training without a checkpoint.
+Each line of the input adds a record to its metrics.
 """
 
 import sys
