@@ -3,15 +3,20 @@
 import json
 import os
 import shutil
-import urllib.error
+import subprocess
+import sys
 import urllib.request
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import expect, sync_playwright
 
 SECONDS = 40_000
 """milliseconds of patience: programs are compiled, and other tests run"""
+TESTS = Path(__file__).parent.parent
+OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 WIDE, NARROW = 1400, 420
 expect.set_options(timeout=SECONDS)
@@ -59,6 +64,31 @@ class Site:
             assert complains or complaints == [], complaints
         finally:
             context.close()
+
+
+@contextmanager
+def serving(executable: str, folder: Path) -> Iterator[Site]:
+    """A server, in a process of its own: what it computes is checked elsewhere, and it answers while a test waits."""
+    path = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
+    words, pipes = (
+        [sys.executable, "-m", "browser.serve", folder],
+        {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE},
+    )
+    with subprocess.Popen(words, env=os.environ | {"PYTHONPATH": path}, text=True, **pipes) as server:
+
+        def add_record():
+            server.stdin.write("one more\n")
+            server.stdin.flush()
+
+        try:
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=executable, args=OPTIONS)
+                address = server.stdout.readline().strip()
+                assert address.startswith("http://127.0.0.1:"), address
+                yield Site(browser, address, add_record)
+                browser.close()
+        finally:
+            server.terminate()
 
 
 def choose(page, model, beside=None):

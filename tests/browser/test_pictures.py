@@ -1,5 +1,6 @@
 """A picture on its way through a model, in the browser."""
 
+import base64
 import io
 import re
 
@@ -140,12 +141,17 @@ def test_a_picture_of_ones_own(site, page):
     assert colour(page, part(page, "picture"), 0.2, 0.2)[0] < 50
 
 
-def test_a_picture_is_dropped(site, page):
-    light = np.full((16, 16), 200, np.uint8)
-    script = """bytes => { const files = new DataTransfer();
-        files.items.add(new File([new Uint8Array(bytes)], "dropped.png", { type: "image/png" })); return files; }"""
-    files = page.evaluate_handle(script, list(png(light)["buffer"]))
-    page.dispatch_event("body", "drop", {"dataTransfer": files})
+def drop(page, content, name):
+    script = f"""() => {{ const files = new DataTransfer();
+        files.items.add(new File([{content}], "{name}", {{ type: "image/png" }})); return files; }}"""
+    page.dispatch_event("body", "drop", {"dataTransfer": page.evaluate_handle(script)})
+
+
+def test_a_picture_is_dropped(page):
+    content = png(np.full((16, 16), 200, np.uint8))["buffer"]
+    with page.expect_request("**/api/trace") as asked:
+        drop(page, f"new Uint8Array({list(content)})", "dropped.png")
+    assert base64.b64decode(asked.value.post_data_json["input"]["picture"]) == content
     expect(page.locator("#file-name")).to_have_text("dropped.png")
 
 
@@ -160,7 +166,7 @@ def test_a_bad_file_gets_a_sentence_and_the_page_goes_on(site):
         page.locator("#examples button").nth(3).click()
         expect(error).to_be_hidden()
         expect(part(page, "answer")).to_contain_text("labelled")
-        page.set_input_files("#file", {"name": "huge.png", "mimeType": "image/png", "buffer": b"0" * 11_000_000})
+        drop(page, "new Uint8Array(11_000_000)", "huge.png")
         expect(page.locator("#input-error")).to_contain_text("huge.png has 11.0 MB; the limit is")
 
 
