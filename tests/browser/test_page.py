@@ -45,7 +45,10 @@ def exported(site, tmp_path_factory):
         ("/api/update", UPDATE),
         ("/api/read", {"model": TEXT, "text": text}),
     ]
-    answers = [{"path": path, "request": request, "answer": site.ask(path, **request)} for path, request in asked]
+    answers = [
+        {"path": path, "request": dict(reversed(request.items())), "answer": site.ask(path, **request)}
+        for path, request in asked
+    ]
     path = tmp_path_factory.mktemp("exported") / "page.html"
     source = {"mode": "export", "version": models["version"], "models": models, "answers": answers}
     path.write_text(document(source).html, encoding="utf-8")

@@ -142,9 +142,13 @@ def test_a_picture_of_ones_own(site, page):
 
 
 def drop(page, content, name):
+    """The browser must not open the file in the place of the page."""
     script = f"""() => {{ const files = new DataTransfer();
-        files.items.add(new File([{content}], "{name}", {{ type: "image/png" }})); return files; }}"""
-    page.dispatch_event("body", "drop", {"dataTransfer": page.evaluate_handle(script)})
+        files.items.add(new File([{content}], "{name}", {{ type: "image/png" }}));
+        const event = new DragEvent("drop", {{ dataTransfer: files, bubbles: true, cancelable: true }});
+        document.body.dispatchEvent(event);
+        return event.defaultPrevented; }}"""
+    assert page.evaluate(script)
 
 
 def test_a_picture_is_dropped(page):
@@ -234,3 +238,16 @@ def test_what_takes_long_is_told(site):
         expect(part(page, "busy")).to_contain_text("compiling a program …")
         held[0].continue_()
         expect(part(page, "busy")).to_contain_text("computed in")
+
+
+def test_an_answer_that_comes_too_late_is_not_shown(page):
+    held = []
+    page.route("**/api/trace", lambda route: route.continue_() if held else held.append(route))
+    true = part(page, "probabilities").locator("th:has(.true)")
+    page.locator("#examples button").nth(2).click()
+    with page.expect_response("**/api/trace"):
+        page.locator("#examples button").nth(3).click()
+    expect(true).to_have_text("3 ✓")
+    held[0].continue_()
+    page.wait_for_timeout(500)
+    expect(true).to_have_text("3 ✓")
