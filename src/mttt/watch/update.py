@@ -6,9 +6,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PyTree
 
-from mttt.inner import GradientDescent, Trajectory
+from mttt.inner import GradientDescent
 from mttt.inner.learner import answers_of
 from mttt.inner.task import Compared
 from mttt.mixers import TTT
@@ -19,7 +19,11 @@ from mttt.watch.packed import packed, plain
 class Steps(NamedTuple):
     """All steps of one head, and one token's part in them."""
 
-    way: Trajectory
+    weights: PyTree[Array]
+    """W_0 … W_T"""
+    gradients: PyTree[Array]
+    shares: PyTree[Array]
+    """the token's, of every gradient"""
     phi: Float[Array, " k"]
     answers: Float[Array, "T+1 k"]
     compared: Compared | None
@@ -54,15 +58,16 @@ def steps_of(
 
     views = over_heads(of_head, (one.task, one.optimizer, way.carries.learner))
     losses = one.report(way.losses)[:, :, token]
-    chosen = jax.tree.map(lambda leaf: leaf[head] if eqx.is_array(leaf) else leaf, (way, views, losses))
-    way, (phi, (answers, compared), rate), losses = chosen
-    return Steps(way, phi, answers, compared, losses, rate)
+    weights = way.carries.weights, way.gradients, way.shares
+    chosen = jax.tree.map(lambda leaf: leaf[head] if eqx.is_array(leaf) else leaf, (weights, views, losses))
+    weights, (phi, (answers, compared), rate), losses = chosen
+    return Steps(*weights, phi, answers, compared, losses, rate)
 
 
 def update_of(steps: Steps, t: int) -> dict[str, Any]:
     """The step from W_t to W_{t+1}, as the page gets it."""
-    gradients, shares = (_named(tree) for tree in (steps.way.gradients, steps.way.shares))
-    weights, rate = _named(steps.way.carries.weights), float(steps.rate[t])
+    weights, gradients, shares = map(_named, (steps.weights, steps.gradients, steps.shares))
+    rate = float(steps.rate[t])
     parts = [
         {
             "name": name,
