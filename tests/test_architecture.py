@@ -54,6 +54,7 @@ BELOW = {
         "data",
         "runs",
     },
+    "watch": {"fields", "files", "training", "recipes", "models", "mixers", "inner", "nn", "data", "runs"},
     "cli": {
         "fields",
         "files",
@@ -61,6 +62,7 @@ BELOW = {
         "training",
         "bench",
         "studies",
+        "watch",
         "recipes",
         "report",
         "outer",

@@ -55,7 +55,7 @@ RECIPES = {
     "kernel": _vit(KERNEL, depth=1),
     "attention": _vit(SelfAttentionRecipe(), depth=1),
     "text": _lm(),
-    "places": _lm(positions="learned"),
+    "places": dataclasses.replace(_lm(positions="learned"), data=dataclasses.replace(_TEXT.data, context=20)),
 }
 
 

@@ -16,7 +16,7 @@ from mttt.mixers.heads import over_heads
 from mttt.watch.packed import packed, plain
 
 
-class Steps(NamedTuple):
+class HeadSteps(NamedTuple):
     """All steps of one head, and one token's part in them."""
 
     weights: PyTree[Array]
@@ -36,7 +36,7 @@ class Steps(NamedTuple):
 @eqx.filter_jit
 def steps_of(
     mixer: TTT, tokens: Float[Array, "depth n d"], layer: Int[Array, ""], head: Int[Array, ""], token: Int[Array, ""]
-) -> Steps:
+) -> HeadSteps:
     """Of one layer and head of the stacked mixers, on the tokens that come into each: one program for all of them."""
     one = jax.tree.map(lambda leaf: leaf[layer] if eqx.is_array(leaf) and leaf.ndim else leaf, mixer)
     rows = tokens[layer]
@@ -58,13 +58,12 @@ def steps_of(
 
     views = over_heads(of_head, (one.task, one.optimizer, way.carries.learner))
     losses = one.report(way.losses)[:, :, token]
-    weights = way.carries.weights, way.gradients, way.shares
-    chosen = jax.tree.map(lambda leaf: leaf[head] if eqx.is_array(leaf) else leaf, (weights, views, losses))
-    weights, (phi, (answers, compared), rate), losses = chosen
-    return Steps(*weights, phi, answers, compared, losses, rate)
+    phi, (answers, compared), rate = views
+    every = HeadSteps(way.carries.weights, way.gradients, way.shares, phi, answers, compared, losses, rate)
+    return jax.tree.map(lambda leaf: leaf[head] if eqx.is_array(leaf) else leaf, every)
 
 
-def update_of(steps: Steps, t: int) -> dict[str, Any]:
+def update_of(steps: HeadSteps, t: int) -> dict[str, Any]:
     """The step from W_t to W_{t+1}, as the page gets it."""
     weights, gradients, shares = map(_named, (steps.weights, steps.gradients, steps.shares))
     rate = float(steps.rate[t])
