@@ -54,6 +54,7 @@ BELOW = {
         "data",
         "runs",
     },
+    "watch": {"fields", "files", "training", "recipes", "models", "mixers", "inner", "nn", "data", "runs"},
     "cli": {
         "fields",
         "files",
@@ -61,6 +62,7 @@ BELOW = {
         "training",
         "bench",
         "studies",
+        "watch",
         "recipes",
         "report",
         "outer",
@@ -164,15 +166,21 @@ def test_the_rooms_have_an_order():
         above(room)
 
 
+def described(node: ast.FunctionDef) -> int:
+    """The lines of a function's docstring."""
+    first = node.body[0]
+    return first.end_lineno - first.lineno + 1 if ast.get_docstring(node) else 0
+
+
 def test_files_and_functions_are_short():
-    """A file has one concept and a function one job: at most 300 and 60 lines."""
+    """A file has one concept and a function one job: at most 300 and 60 lines, of these without the docstring."""
     long = []
     for path in ROOT.rglob("*.py"):
         text = path.read_text()
         if len(text.splitlines()) > 300:
             long.append(str(path.relative_to(ROOT)))
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 60:
+            if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno - described(node) >= 60:
                 long.append(f"{path.relative_to(ROOT)}: {node.name}")
     assert long == []
 

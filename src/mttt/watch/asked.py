@@ -15,7 +15,7 @@ class Refused(ValueError):
 
 def whole(request: Mapping[str, Any], name: str, least: int, most: int) -> int:
     """A whole number of the request, in its bounds."""
-    value = request.get(name)
+    value: Any = request.get(name)
     if type(value) is float and value.is_integer():  # JSON has one kind of number
         value = int(value)
     if type(value) is not int or not least <= value <= most:
@@ -25,7 +25,7 @@ def whole(request: Mapping[str, Any], name: str, least: int, most: int) -> int:
 
 def number(request: Mapping[str, Any], name: str, least: float, most: float) -> float:
     """A number of the request, in its bounds."""
-    value = request.get(name)
+    value: Any = request.get(name)
     if type(value) not in (int, float) or not math.isfinite(value) or not least <= value <= most:
         raise Refused(f"{name} = {_short(value)}: expected a number from {least:g} to {most:g}")
     return float(value)
@@ -33,7 +33,7 @@ def number(request: Mapping[str, Any], name: str, least: float, most: float) -> 
 
 def text(request: Mapping[str, Any], name: str, most: int) -> str:
     """A text of the request, of at most so many characters."""
-    value = request.get(name)
+    value: Any = request.get(name)
     if not isinstance(value, str):
         raise Refused(f"{name} = {_short(value)}: expected a text")
     if len(value) > most:

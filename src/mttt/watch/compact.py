@@ -75,7 +75,7 @@ def write_compact(run: Path, path: Path) -> Compact:
     header = {"recipe": opened.recipe, "data": data, "step": loaded.step, "result": result}
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)
     with whole(path) as place, place.open("wb") as file:
-        np.savez_compressed(file, **{_HEADER: text}, **arrays)
+        np.savez_compressed(file, allow_pickle=False, **{_HEADER: text, **arrays})
     return rounded._replace(result=result)
 
 

@@ -7,13 +7,13 @@ import numpy as np
 from mttt.data import BadExample, DataSet
 from mttt.data.text import Windows
 from mttt.data.view import generator
-from mttt.watch.pictures import Example
+from mttt.watch.pictures import Pictured
 
 _TEXT = 600
 """bytes of a piece of text"""
 
 
-def example_pictures(data: DataSet, count: int) -> dict[str, Example]:
+def example_pictures(data: DataSet, count: int) -> dict[str, Pictured]:
     """Some pictures, of each class as many as can be; those that cannot be used are left out."""
     labels, found = np.asarray(data.evaluation.source.labels), {}
     turn = np.zeros(len(labels), int)  # the how manieth of its class each is
@@ -22,7 +22,7 @@ def example_pictures(data: DataSet, count: int) -> dict[str, Example]:
     for index in np.lexsort((labels, turn))[: 2 * count]:
         example = data.evaluation.example(int(index), generator(0))
         if not isinstance(example, BadExample) and len(found) < count:
-            found[str(len(found))] = Example(example.inputs, data.classes[example.label])
+            found[str(len(found))] = Pictured(example.inputs, data.classes[example.label])
     return found
 
 

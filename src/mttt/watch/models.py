@@ -16,7 +16,7 @@ from mttt.runs import RunError, summary
 from mttt.training import Loaded
 from mttt.watch.asked import Refused
 from mttt.watch.examples import example_pictures, example_texts
-from mttt.watch.pictures import Example, thumbnail
+from mttt.watch.pictures import Pictured, thumbnail
 from mttt.watch.sources import ModelSource, RunSource, ShippedSource
 from mttt.watch.trace import fixed_rate, learning_mixer
 
@@ -27,7 +27,7 @@ class Entry:
     def __init__(self, id: str, source: ModelSource, examples: int):
         self.id, self.source = id, source
         self.is_text = isinstance(source.shapes, LM)
-        self.pictures: dict[str, Example] = {}
+        self.pictures: dict[str, Pictured] = {}
         self.texts: list[dict[str, str]] = []
         self._loaded: Loaded | None = None
         self._find_examples(examples)

@@ -22,14 +22,14 @@ CANVAS = 1024
 """side of the largest drawing"""
 
 
-class Example(NamedTuple):
+class Pictured(NamedTuple):
     """One of the pictures that a model is judged by."""
 
     pixels: UInt8[np.ndarray, "h w c"]
     label: str
 
 
-def picture_of(asked: Any, loaded: Loaded, examples: Mapping[str, Example]) -> Example:
+def picture_of(asked: Any, loaded: Loaded, examples: Mapping[str, Pictured]) -> Pictured:
     """The pixels that a model gets; of a picture that somebody brings nobody knows the label, and it is empty."""
     if not isinstance(asked, dict):
         raise Refused("input is missing: expected an object with example, picture or drawing")
@@ -38,9 +38,9 @@ def picture_of(asked: Any, loaded: Loaded, examples: Mapping[str, Example]) -> E
             raise Refused(f"there is no example {str(asked['example'])[:40]!r}; there are {len(examples)}")
         return examples[asked["example"]]
     if "picture" in asked:
-        return Example(_from_file(asked, loaded), "")
+        return Pictured(_from_file(asked, loaded), "")
     if "drawing" in asked:
-        return Example(_from_drawing(asked["drawing"], loaded), "")
+        return Pictured(_from_drawing(asked["drawing"], loaded), "")
     raise Refused("input has neither example nor picture nor drawing")
 
 

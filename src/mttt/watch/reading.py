@@ -29,7 +29,7 @@ class Piece(NamedTuple):
     distance: Float[Array, "depth heads"] | None
 
 
-class Course(NamedTuple):
+class WholeText(NamedTuple):
     """The pieces of a whole text."""
 
     losses: np.ndarray
@@ -64,7 +64,7 @@ def _distance(weights: Any, first: Any) -> Float[Array, "depth heads"] | None:
     return jnp.sqrt(sum(jax.tree.leaves(squares)))
 
 
-def course(model: LM, text: UInt8[np.ndarray, " n"]) -> Course:
+def course(model: LM, text: UInt8[np.ndarray, " n"]) -> WholeText:
     """Read a text from its beginning to its end."""
     n, size = len(text), next(size for most, size in _PIECES if most is None or len(text) <= most)
     state = model.make_room(model.start(), -(-n // size) * size)
@@ -79,8 +79,8 @@ def course(model: LM, text: UInt8[np.ndarray, " n"]) -> Course:
         pieces.append(jax.tree.map(np.asarray, piece))
         if begin + size <= n and piece.distance is not None:
             distances[begin + size] = pieces[-1].distance
-    joined = [np.concatenate([getattr(piece, name) for piece in pieces])[: n - 1] for name in Piece._fields[:3]]
-    return Course(*joined, distances)
+    joined = (np.concatenate([piece[place] for piece in pieces])[: n - 1] for place in range(3))
+    return WholeText(next(joined), next(joined), next(joined), distances)
 
 
 def _filled(text: UInt8[np.ndarray, " n"], size: int) -> UInt8[np.ndarray, " m"]:

@@ -55,7 +55,7 @@ class Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: Server
+    server: Any  # a Server
     timeout = PATIENCE
     server_version, sys_version = "mttt", ""
 

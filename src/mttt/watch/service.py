@@ -14,14 +14,14 @@ import numpy as np
 from mttt.training import Loaded
 from mttt.version import __version__
 from mttt.watch.asked import Refused, number, text, whole
-from mttt.watch.kept import Kept
 from mttt.watch.models import Entry
 from mttt.watch.packed import base64_of, packed, plain
-from mttt.watch.pictures import UPLOAD, Example, picture_of
+from mttt.watch.pictures import UPLOAD, Pictured, picture_of
 from mttt.watch.progress import progress
 from mttt.watch.reading import reading
+from mttt.watch.recent import Recent
 from mttt.watch.trace import Look, changed, fixed_rate, learning_mixer, look
-from mttt.watch.update import Steps, steps_of, update_of
+from mttt.watch.update import HeadSteps, steps_of, update_of
 from mttt.watch.writing import written
 
 STEPS = 16
@@ -36,7 +36,7 @@ class Asked:
 
     def __init__(self, entry: Entry, loaded: Loaded, request: Mapping[str, Any]):
         self.entry, self.loaded = entry, loaded
-        self.picture: Example = picture_of(request.get("input"), loaded, entry.pictures)
+        self.picture: Pictured = picture_of(request.get("input"), loaded, entry.pictures)
         trained = entry.trained_steps
         self.steps = 0 if trained is None else whole(request, "steps", 0, max(STEPS, trained))
         self.rate = self._rate(request)
@@ -70,8 +70,8 @@ class Service:
         self._lock = threading.Lock()
         self._busy: tuple[str, float] | None = None
         self._compiled: set[Any] = set()
-        self._looks: Kept[Look] = Kept()
-        self._steps: Kept[Steps] = Kept()
+        self._looks: Recent[Look] = Recent()
+        self._steps: Recent[HeadSteps] = Recent()
 
     def models(self) -> dict[str, Any]:
         """All models, and what may be asked for."""
@@ -123,12 +123,11 @@ class Service:
         entry = self._pictures(request)
         with self._computing("computing a step of", entry):
             asked = Asked(entry, entry.current(), request)
-            mixer = None if entry.trained_steps is None else learning_mixer(asked.model)
-            if mixer is None:
+            mixer, learning = learning_mixer(asked.model), self._look(asked).learning
+            if mixer is None or learning is None:
                 raise Refused(f"{entry.id} has no inner loop, so there is no step to show")
             if not asked.steps:
                 raise Refused("steps = 0: there is no step to show")
-            learning = self._look(asked).learning
             depth, n, _ = learning.tokens.shape
             heads = mixer.merge.weight.shape[-3]
             bounds = {"layer": depth, "head": heads, "token": n}
@@ -137,7 +136,8 @@ class Service:
             key = (asked.key, *place.values())
             if (steps := self._steps.get(key)) is None:
                 with self._compiling(("update", asked.program), entry):
-                    found = steps_of(mixer, learning.tokens, *map(jnp.asarray, place.values()))
+                    layer, head, token = map(jnp.asarray, place.values())
+                    found = steps_of(mixer, learning.tokens, layer, head, token)
                     steps = self._steps.put(key, jax.tree.map(_on_host, found))
             return update_of(steps, t)
 

@@ -96,7 +96,7 @@ def _block(block: Block, tokens: Float[Array, "n d"], t: Any) -> tuple[Float[Arr
     return after, Learning(normed, mixer.report(way.losses), distance(way.carries.weights))
 
 
-def distance(weights: Any) -> Float[Array, "heads T+1"]:
+def distance(weights: Any) -> Float[Array, "heads times"]:
     """‖W_t − W₀‖ of weights with axes of heads and t."""
     squares = [jnp.sum((leaf - leaf[:, :1]) ** 2, axis=tuple(range(2, leaf.ndim))) for leaf in jax.tree.leaves(weights)]
     return jnp.sqrt(sum(squares))

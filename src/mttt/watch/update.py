@@ -6,9 +6,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PyTree
 
-from mttt.inner import GradientDescent, Trajectory
+from mttt.inner import GradientDescent
 from mttt.inner.learner import answers_of
 from mttt.inner.task import Compared
 from mttt.mixers import TTT
@@ -16,10 +16,14 @@ from mttt.mixers.heads import over_heads
 from mttt.watch.packed import packed, plain
 
 
-class Steps(NamedTuple):
+class HeadSteps(NamedTuple):
     """All steps of one head, and one token's part in them."""
 
-    way: Trajectory
+    weights: PyTree[Array]
+    """W_0 … W_T"""
+    gradients: PyTree[Array]
+    shares: PyTree[Array]
+    """the token's, of every gradient"""
     phi: Float[Array, " k"]
     answers: Float[Array, "T+1 k"]
     compared: Compared | None
@@ -32,7 +36,7 @@ class Steps(NamedTuple):
 @eqx.filter_jit
 def steps_of(
     mixer: TTT, tokens: Float[Array, "depth n d"], layer: Int[Array, ""], head: Int[Array, ""], token: Int[Array, ""]
-) -> Steps:
+) -> HeadSteps:
     """Of one layer and head of the stacked mixers, on the tokens that come into each: one program for all of them."""
     one = jax.tree.map(lambda leaf: leaf[layer] if eqx.is_array(leaf) and leaf.ndim else leaf, mixer)
     rows = tokens[layer]
@@ -54,15 +58,15 @@ def steps_of(
 
     views = over_heads(of_head, (one.task, one.optimizer, way.carries.learner))
     losses = one.report(way.losses)[:, :, token]
-    chosen = jax.tree.map(lambda leaf: leaf[head] if eqx.is_array(leaf) else leaf, (way, views, losses))
-    way, (phi, (answers, compared), rate), losses = chosen
-    return Steps(way, phi, answers, compared, losses, rate)
+    phi, (answers, compared), rate = views
+    every = HeadSteps(way.carries.weights, way.gradients, way.shares, phi, answers, compared, losses, rate)
+    return jax.tree.map(lambda leaf: leaf[head] if eqx.is_array(leaf) else leaf, every)
 
 
-def update_of(steps: Steps, t: int) -> dict[str, Any]:
+def update_of(steps: HeadSteps, t: int) -> dict[str, Any]:
     """The step from W_t to W_{t+1}, as the page gets it."""
-    gradients, shares = (_named(tree) for tree in (steps.way.gradients, steps.way.shares))
-    weights, rate = _named(steps.way.carries.weights), float(steps.rate[t])
+    weights, gradients, shares = map(_named, (steps.weights, steps.gradients, steps.shares))
+    rate = float(steps.rate[t])
     parts = [
         {
             "name": name,

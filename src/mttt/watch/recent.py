@@ -12,7 +12,7 @@ ROOM = 2**28
 MOST = 32
 
 
-class Kept(Generic[T]):
+class Recent(Generic[T]):
     """Values by keys; what was used longest ago goes first."""
 
     def __init__(self, room: int = ROOM):
