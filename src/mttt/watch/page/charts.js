@@ -65,7 +65,7 @@
         axis({ label: x, labelSize: 20, size: 28, incrs: WHOLE, space: 40 }),
         axis({ size: 48, space: 32, values: (_, ticks) => ticks.map(mttt.plain) }),
       ],
-      series: [{}, ...shown.series.map((one) => line(one, shown.xs.length < 40))],
+      series: [{}, ...shown.series.map((one) => line(one, shown.xs.length < 20))],
       hooks: { draw: [(me) => marker(me, shown.mark ?? null)], setCursor: [(me) => tell(me.cursor.idx)] },
     });
     const build = () => {

@@ -65,6 +65,7 @@
         mttt.show(mttt.id("drawing"), next.draws);
         examples.replaceChildren(...next.examples.map(thumbnail));
         for (const node of [file, invert, mttt.id("clear")]) node.disabled = mttt.source.exported;
+        for (const node of [drop, mttt.id("pad")]) node.classList.toggle("off", mttt.source.exported);
         const gone = chosen?.example !== undefined && !next.examples.some((one) => one.id === chosen.example);
         if (!chosen || (other && gone)) {
           const first = [...examples.children].find((button) => !button.disabled);

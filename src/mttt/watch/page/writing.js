@@ -89,5 +89,6 @@
       parts[name].disabled = true;
     }
     parts.write.disabled = !stored;
+    if (stored) parts.writeTitle.textContent = `Let it go on after “… ${stored.prompt.slice(-30).trim()}”`;
   };
 }
