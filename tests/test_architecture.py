@@ -55,6 +55,7 @@ BELOW = {
         "data",
         "runs",
     },
+    "watch": {"fields", "files", "training", "recipes", "models", "mixers", "inner", "nn", "data", "runs"},
     "cli": {
         "fields",
         "files",
@@ -62,6 +63,7 @@ BELOW = {
         "training",
         "bench",
         "studies",
+        "watch",
         "recipes",
         "report",
         "tracking",
