@@ -1,5 +1,7 @@
 """mttt watch"""
 
+import os
+import sys
 import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +76,10 @@ def _serve(arguments: Arguments, models: dict[str, Entry], console: Console) -> 
             server.serve_forever()
         except KeyboardInterrupt:
             say(console, "")
+    if not server.service.stop():
+        # A program that is being compiled in a thread would abort the whole process when Python ends.
+        sys.stdout.flush()
+        os._exit(0)
     return 0
 
 
