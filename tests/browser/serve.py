@@ -1,51 +1,22 @@
-"""A server of the page whose models need no training: python -m browser.serve FOLDER. It prints its address.
+"""A server of the page for its tests: python -m browser.serve FOLDER. It prints its address.
 
-digits    ships with the package
-twin      the same again
-attention, writer    as their trainings would begin: no inner loop, and a language model
-fresh     a run in training, without a checkpoint; each line of the input adds a record to its metrics
+The models that ship with the package; `twin`, one of them again; and `fresh`, a run in training without a checkpoint.
+Each line of the input adds a record to its metrics.
 """
 
 import sys
-from dataclasses import replace
-from importlib.resources import as_file, files
 from pathlib import Path
 from threading import Thread
 
 from mttt.data import describe
 from mttt.recipes import PRESETS, encode
-from mttt.recipes.mixers import SelfAttentionRecipe
 from mttt.runs import Run
-from mttt.training import Loaded, prepare
-from mttt.watch.models import Entry
+from mttt.watch.models import Entry, catalogue
 from mttt.watch.server import Server
 from mttt.watch.service import Service
-from mttt.watch.sources import ModelSource, RunSource, ShippedSource
 
-DIGITS, TEXT = PRESETS["digits"].recipe, PRESETS["shakespeare"].recipe
-
-
-class New(ModelSource):
-    """A model as its training would begin."""
-
-    ships, newest, why_not = False, 0, None
-
-    def __init__(self, name, recipe):
-        self.name, self._data = name, recipe.data.load()
-        self.prepared = prepare(recipe, self._data)
-
-    def load(self):
-        return Loaded(self.prepared.state().model, 0, self.prepared)
-
-    def data(self):
-        return self._data
-
-    def result(self):
-        return {}
-
-
-def small(recipe, **fields):
-    return replace(recipe, model=replace(recipe.model, dim=8, depth=1, heads=2, **fields))
+EXAMPLES = 12
+RECIPE = PRESETS["digits"].recipe
 
 
 def record(run: Run, step: int) -> None:
@@ -63,21 +34,13 @@ def in_training(run: Run, lines) -> None:
 
 
 def main(folder: Path) -> None:
-    run = Run.create(folder / "fresh", encode(DIGITS), describe(DIGITS.data.load()))
+    run = Run.create(folder / "fresh", encode(RECIPE), describe(RECIPE.data.load()))
     run.metrics.path.touch()
     for step in (1, 2):
         record(run, step)
-    with as_file(files("mttt.watch") / "shipped" / "digits.npz") as path:
-        shipped = ShippedSource(path)
-        sources = {
-            "digits": shipped,
-            "twin": ShippedSource(path),
-            "attention": New("attention", small(DIGITS, mixer=SelfAttentionRecipe())),
-            "writer": New("writer", small(TEXT)),
-            "fresh": RunSource(run.path),
-        }
-        entries = {name: Entry(name, source, 12) for name, source in sources.items()}
-    server = Server(Service(entries), 0)
+    models = catalogue([run.path], examples=EXAMPLES)
+    models["twin"] = Entry("twin", models["digits-mttt-mlp"].source, EXAMPLES)
+    server = Server(Service(models), 0)
     Thread(target=in_training, args=(run, sys.stdin), daemon=True).start()
     print(server.address, flush=True)
     server.serve_forever()

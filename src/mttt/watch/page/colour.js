@@ -65,10 +65,10 @@
   mttt.css = ([r, g, b]) => `rgb(${r} ${g} ${b})`;
   mttt.ink = ([r, g, b]) => (0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255) > 0.18 ? "#111" : "#fff");
 
-  // Lines: the middle of the map, where both backgrounds leave contrast.
+  // Lines: the part of the map that has a contrast of 3 with the background.
   mttt.line = (index, count) => {
     const share = count < 2 ? 0.5 : index / (count - 1);
-    const [from, to] = mttt.theme() === "dark" ? [0.38, 0.98] : [0.98, 0.36];
+    const [from, to] = mttt.theme() === "dark" ? [0.48, 1] : [1, 0.52];
     return mttt.css(mttt.sequential(from + share * (to - from)));
   };
   mttt.variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

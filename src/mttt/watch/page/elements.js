@@ -61,6 +61,8 @@ mttt.fixed = (x, decimals) => x.toFixed(decimals).replaceAll("-", "−");
 
 mttt.percent = (p) => `${(100 * p).toFixed(1)} %`;
 
+mttt.duration = (milliseconds) => (milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${mttt.number(milliseconds / 1000)} s`);
+
 mttt.bytes = (count) => {
   if (count < 1000) return `${count} bytes`;
   return count < 1e6 ? `${mttt.number(count / 1e3)} kB` : `${mttt.number(count / 1e6)} MB`;

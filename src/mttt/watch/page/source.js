@@ -113,6 +113,7 @@
     };
     const timer = setTimeout(look, 250);
     return () => {
+      if (over) return; // what was written there since stays
       over = true;
       clearTimeout(timer);
       place.textContent = "";

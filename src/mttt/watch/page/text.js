@@ -103,7 +103,7 @@
         });
         done();
         mttt.tell(parts.error, "");
-        parts.busy.textContent = mttt.source.exported ? "" : `computed in ${Math.round(answer.milliseconds)} ms`;
+        parts.busy.textContent = mttt.source.exported ? "" : `computed in ${mttt.duration(answer.milliseconds)}`;
         use(answer);
       } catch (error) {
         done();

@@ -158,7 +158,7 @@
         });
         done();
         mttt.tell(parts.error, "");
-        parts.busy.textContent = mttt.source.exported ? "" : `computed in ${Math.round(answer.milliseconds)} ms`;
+        parts.busy.textContent = mttt.source.exported ? "" : `computed in ${mttt.duration(answer.milliseconds)}`;
         use(answer, asked);
       } catch (error) {
         done();

@@ -55,11 +55,12 @@
       parts.writtenNote.textContent = "";
       legend();
       soon();
-      const done = mttt.busy(parts.writtenNote);
+      let done = mttt.busy(parts.writtenNote);
       try {
         for await (const line of mttt.source.lines("/api/generate", asked(), stopping.signal)) {
           done();
           take(line);
+          if (!line.done) done = mttt.busy(parts.writtenNote); // the next byte may take long, too
         }
       } catch (error) {
         done();
