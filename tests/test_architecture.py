@@ -22,6 +22,7 @@ BELOW = {
     "models": {"mixers", "inner", "nn"},
     "outer": {"nn"},
     "report": {"files", "runs"},
+    "tracking": {"files"},
     "recipes": {"fields", "files", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
     "training": {"fields", "files", "devices", "recipes", "outer", "nn", "data", "runs"},
     "bench": {
@@ -65,6 +66,7 @@ BELOW = {
         "watch",
         "recipes",
         "report",
+        "tracking",
         "outer",
         "models",
         "mixers",

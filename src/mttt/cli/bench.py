@@ -1,7 +1,6 @@
 """mttt bench"""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +14,7 @@ from mttt.cli.bench_devices import Meshes
 from mttt.cli.bench_sequences import Reads
 from mttt.cli.bench_tables import show_compile, show_data, show_gradients, show_layers, show_models, show_paper
 from mttt.cli.subcommands import take_subcommand
+from mttt.cli.waiting import waiting
 from mttt.fields import FieldError
 from mttt.files import write_json
 from mttt.recipes.check import positive
@@ -54,13 +54,14 @@ class Layers:
 
     def measure(self, console: Console) -> dict[str, Any]:
         shapes = dict(map(bench.at_length, sorted(set(self.tokens))))
-        with _saying(console) as say:
+        with waiting("starting") as say:
             found = bench.layers_bench(shapes, list(dict.fromkeys(self.layers)), repeats=self.repeats, say=say)
         if "self-attention" in self.layers:
             found.extra["crossover"] = bench.crossovers(found)
         show_layers(found, console)
         if self.figure is not None:
-            bench.draw_layers(found, self.figure)
+            with waiting("drawing"):
+                bench.draw_layers(found, self.figure)
             console.print(f"Figure: {self.figure}", highlight=False, soft_wrap=True)
         return found.json()
 
@@ -89,7 +90,7 @@ class Paper:
     def measure(self, console: Console) -> dict[str, Any]:
         shapes = {name: bench.SHAPES[name] for name in self.shapes}
         layers = list(dict.fromkeys(self.layers))
-        with _saying(console) as say:
+        with waiting("starting") as say:
             found = bench.layers_bench(shapes, layers, repeats=self.repeats, block=self.block, say=say)
         show_paper(found, list(shapes), console)
         return found.json()
@@ -116,7 +117,7 @@ class Model:
 
     def measure(self, console: Console) -> dict[str, Any]:
         shapes, layers = list(dict.fromkeys(self.shapes)), list(dict.fromkeys(self.layers))
-        with _saying(console) as say:
+        with waiting("starting") as say:
             found = bench.models_bench(shapes, layers, repeats=self.repeats, say=say)
         show_models(found, shapes, console)
         return found.json()
@@ -146,12 +147,12 @@ class Data:
             check_workers(count)
 
     def measure(self, console: Console) -> dict[str, Any]:
-        with refusing():
+        with refusing(), waiting("reading"):
             view = bench.digits_view() if self.path is None else bench.pictures_view(self.path)
         if len(view) < BATCH:
             raise UsageError(f"{self.path} has {len(view)} images; the benchmark makes batches of {BATCH}")
         counts = tuple(dict.fromkeys(self.workers)) or ((0,) if self.path is None else (1, 2))
-        with _saying(console) as say:
+        with waiting("starting") as say:
             numbers = bench.data_bench(
                 view, workers=counts, processes=self.processes, repeats=self.repeats, batch_size=BATCH, say=say
             )
@@ -177,7 +178,7 @@ class Compile:
 
     def measure(self, console: Console) -> dict[str, Any]:
         numbers: dict[str, Any] = {}
-        with _saying(console) as say:
+        with waiting("starting") as say:
             if "layer" in self.parts:
                 numbers["layer"] = bench.gradients_bench(repeats=self.repeats, say=say)
             if "model" in self.parts:
@@ -225,10 +226,3 @@ def _named(**given: tuple[Any, ...]) -> None:
     for name, names in given.items():
         if not names:
             raise FieldError(name, None, "name at least one")
-
-
-@contextmanager
-def _saying(console: Console) -> Iterator[Callable[[str], None]]:
-    """Where the measurement is: a moving line in a terminal, nothing in a file."""
-    with console.status("starting") as status:
-        yield lambda words: status.update(words)

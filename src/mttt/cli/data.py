@@ -18,6 +18,7 @@ from mttt.cli.arguments import UsageError, check_file, refusing
 from mttt.cli.data_text import has_text, is_text, show_text_inspection, text_at
 from mttt.cli.say import one_line, say
 from mttt.cli.subcommands import take_subcommand
+from mttt.cli.waiting import waiting
 from mttt.data import BadData
 from mttt.data.pictures import find_data
 from mttt.data.pictures.contact import contact_sheet
@@ -65,10 +66,10 @@ def main(words: list[str], console: Console) -> int:
 
 def _inspect(arguments: Inspect, console: Console) -> int:
     _check(arguments)
-    if is_text(arguments.path):
+    with refusing(), waiting("reading"):
+        found = None if is_text(arguments.path) else _find_pictures(arguments.path)
+    if found is None:
         return _inspect_text(arguments, console)
-    with refusing(), console.status("reading"):
-        found = _find_pictures(arguments.path)
     check = None if arguments.check == "all" else arguments.check
     with _progress(console) as progress:
         seen = inspect(found, str(arguments.path), check=check, progress=progress)
@@ -93,7 +94,7 @@ def _find_pictures(path: Path) -> Found:
 def _inspect_text(arguments: Inspect, console: Console) -> int:
     if arguments.figure is not None:
         raise UsageError(f"--figure {arguments.figure}: {arguments.path} is text, and has no sheet of pictures")
-    with refusing(), console.status("reading"):
+    with refusing(), waiting("reading"):
         seen = inspect_text(text_at(arguments.path))
     show_text_inspection(seen, console)
     if arguments.json is not None:
@@ -117,7 +118,8 @@ def _draw(arguments: Inspect, found: Found, console: Console) -> None:
     path = arguments.figure or sheet_file(arguments.path, Path())
     if not os.access(path.parent, os.W_OK):
         return say(console, "No contact sheet: this directory cannot be written to; name a file with --figure")
-    write_sheet(contact_sheet(found, str(arguments.path)), path, arguments.path)
+    with waiting("drawing the contact sheet"):
+        write_sheet(contact_sheet(found, str(arguments.path)), path, arguments.path)
     return say(console, one_line(f"Contact sheet: {path}"))
 
 

@@ -14,6 +14,8 @@ from mttt.version import __version__
 COMMANDS = {
     "train": "train a model, or continue a run",
     "runs": "list runs: what differs, how far they are, accuracy",
+    "compare": "curves and results of several runs side by side",
+    "track": "show runs in TensorBoard, Weights & Biases or Trackio",
     "evaluate": "accuracy and inner losses of a trained model, for any T",
     "predict": "classify pictures with a trained model",
     "watch": "see a trained model learn, in the browser",
@@ -41,7 +43,10 @@ def main(words: list[str] | None = None) -> None:
         if words[0] == "--version":
             print(f"mttt {__version__}")
             sys.exit(0)
-        call = _command(words)
+        from mttt.cli.waiting import waiting
+
+        with waiting("starting"):
+            call = _command(words)
     _run(call)
 
 
@@ -105,11 +110,17 @@ def _ended_by_interrupt() -> Iterator[None]:
     if signal.getsignal(signal.SIGINT) != signal.default_int_handler:  # ignored, or somebody else's
         yield
         return
-    before = signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+    before = signal.signal(signal.SIGINT, lambda *_: _end())
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _end() -> NoReturn:
+    if (waiting := sys.modules.get("mttt.cli.waiting")) is not None and hasattr(waiting, "erase"):
+        waiting.erase()
+    os._exit(128 + signal.SIGINT)
 
 
 @contextmanager

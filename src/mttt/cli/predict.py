@@ -15,6 +15,7 @@ from rich.console import Console
 from mttt.cli.arguments import UsageError, refusing
 from mttt.cli.parsing import parsed
 from mttt.cli.say import one_line, printable, say
+from mttt.cli.waiting import waiting
 from mttt.data import BadExample
 from mttt.data.pictures import load_picture
 from mttt.outer import self_check
@@ -46,16 +47,18 @@ def main(words: list[str], console: Console) -> int:
         raise UsageError("no image was given: mttt predict RUN IMAGE …")
     if arguments.top < 1:
         raise UsageError(f"top={arguments.top}: must be 1 or more")
-    with refusing():
+    with refusing(), waiting("reading the model"):
         loaded = load(arguments.run)
         if isinstance(loaded.recipe.data, TextData):
             again = f"mttt generate {arguments.run} --prompt TEXT"
             raise UsageError(f"{arguments.run} is a language model and classifies nothing; let it write: {again}")
         classify = _classifier(loaded, arguments)
-    self_check()
+    with waiting("compiling"):
+        self_check()
     answers = []
     for path in arguments.images:
-        answer = _answer(path, classify)
+        with waiting(f"classifying {one_line(path.name)}" if answers else "compiling"):
+            answer = _answer(path, classify)
         answers.append(answer)
         if not arguments.json:
             _show(answer, console)

@@ -15,6 +15,7 @@ from mttt.cli.say import count
 from mttt.cli.study_recall import ABOUT as RECALL, RecallArguments, study_recall
 from mttt.cli.study_shakespeare import ABOUT as SHAKESPEARE, ShakespeareArguments, study_shakespeare
 from mttt.cli.subcommands import take_subcommand
+from mttt.cli.waiting import waiting, waiting_for
 from mttt.files import write_json
 from mttt.outer import Interrupted
 from mttt.recipes.check import positive
@@ -116,15 +117,16 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
     rows = _rows(name, arguments.only, scale, console)
     if arguments.trial:
         _say(console, f"Two steps of each row on two images of noise, {scale.name} scale: {scale.about}.")
-        for row, (first, second), seconds in try_rows(scale, rows):
+        for row, (first, second), seconds in waiting_for(try_rows(scale, rows), "compiling the next row"):
             _say(console, f"  {row.name:36} loss {first:.4f}, then {second:.4f}  {seconds:.0f} s with compiling")
         return 0
     directory = arguments.out or Path("studies") / arguments.scale
     place = Place(scale, directory, arguments.data)
-    runs_of(place, ALL_ROWS)  # what cannot be reported should show now, not after hours
+    with waiting("reading the runs that are there"):
+        runs_of(place, ALL_ROWS)  # what cannot be reported should show now, not after hours
     left = False
     if not arguments.report:
-        with refusing({"data.path": "--data"}):
+        with refusing({"data.path": "--data"}), waiting("reading the data, checking every row"):
             grid = Grid(place, jobs_of(rows, arguments.seeds))
         try:
             with watch(console) as watcher:
@@ -135,7 +137,8 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
         except Interrupted as stopped:
             _say(console, "\nStopped and saved. The same command continues.")
             return 128 + stopped.signal_number
-    findings, pages = _write(place, name, arguments.seeds, command)
+    with waiting("writing the report"):
+        findings, pages = _write(place, name, arguments.seeds, command)
     if not pages:
         raise UsageError(f"{directory} has no finished run yet; without --report they are trained")
     for page in pages:

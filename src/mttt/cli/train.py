@@ -28,6 +28,8 @@ from mttt.cli.opening import make_longer, open_or_create, opened_by_first, progr
 from mttt.cli.parsing import parsed
 from mttt.cli.progress import progress
 from mttt.cli.say import count, say
+from mttt.cli.tracking import TrackerName, check_trackers, feeding
+from mttt.cli.waiting import waiting
 from mttt.cli.wording import beside, wording
 from mttt.data import BadData, BadExample, describe
 from mttt.devices import Company, Placement, placement_of
@@ -68,6 +70,8 @@ class Arguments:
     file: Annotated[Path | None, tyro.conf.arg(name="recipe")] = None
     """JSON file with a recipe to start from instead of a preset: the recipe.json of a run, or one of your own"""
     workers: Annotated[int | None, tyro.conf.arg(help=_WORKERS)] = None
+    track: tuple[TrackerName, ...] = ()
+    """show the numbers there while it trains (mttt track does it afterwards)"""
     devices: Devices = Devices()  # noqa: RUF009
     distributed: Annotated[str, tyro.conf.arg(help=_DISTRIBUTED)] = "auto"
     patience: float = 60.0
@@ -115,7 +119,7 @@ def parse(words: list[str]) -> tuple[str | None, Arguments]:
     arguments = parsed(
         Arguments,
         rest,
-        known=[*recipe_flags(base), *_STARTS, "--workers", *DEVICE_FLAGS],
+        known=[*recipe_flags(base), *_STARTS, "--workers", "--track", *DEVICE_FLAGS],
         default=Arguments(base),
         prog="mttt train",
         description=_description(base),
@@ -151,21 +155,24 @@ def main(words: list[str], console: Console) -> int:
     with refusing():
         preset, arguments = parse(words)
         check_workers(arguments.workers)
+        check_trackers(arguments.track, "--track")
         path = arguments.run or default_path(preset, arguments)
     with in_company(arguments.distributed, arguments.patience) as company:
         return _train(preset, arguments, path, company, quiet_unless_first(company, console))
 
 
 def _train(preset: str | None, arguments: Arguments, path: Path, company: Company, console: Console) -> int:
-    with refusing():
+    with refusing(), waiting("reading the data") as wait:
         data = arguments.recipe.data.load()
+        wait("checking the recipe")
         wanted = arguments.devices
         placement = placement_of(data=wanted.data, sequence=wanted.sequence, sharded=wanted.parameters == "sharded")
         prepare(arguments.recipe, data).on(placement).check()
     check_alike(company, {"recipe": encode(arguments.recipe), "version": versions(), "data set": describe(data)})
     start, anew = arguments.start, arguments.start is None and preset is not None
     open_here = partial(open_or_create, path, arguments.recipe, data, console, source=start, anew=anew)
-    opened = opened_by_first(company, open_here, path, data, console)
+    with waiting("opening the run"):
+        opened = opened_by_first(company, open_here, path, data, console)
     if opened.finished:
         return _tell_finished(opened.run, console) if company.first else 0
     begin = time.monotonic()
@@ -179,19 +186,24 @@ def _train(preset: str | None, arguments: Arguments, path: Path, company: Compan
             say(console, _where(placement, company))
         workers = default_workers(data) if arguments.workers is None else arguments.workers
         try:
-            with progress(console, prepared.plan.steps, data.evaluation_name, words.numbers) as observer:
-                evaluation = launch(prepared, data, run, observer, workers=workers, company=company)
+            plan, shown = prepared.plan, (data.evaluation_name, words.numbers)
+            with (
+                feeding(arguments.track if company.first else (), run, console) as feeds,
+                progress(console, plan.steps, *shown, evaluate_every=plan.evaluate_every) as observer,
+            ):
+                evaluation = launch(prepared, data, run, feeds.beside(observer), workers=workers, company=company)
         except BadExample as error:
             if not hasattr(prepared.recipe.data, "on_error"):
                 raise BadData(str(error)) from error
             skip = f"{program()} train --run {quoted(path)} --data.on-error skip"
             raise BadData(f"{error}. Replace or delete the file, or train without it: {skip}") from error
         except Interrupted as stopped:
-            again = f"{program()} train --run {quoted(path)}"
+            again = " ".join([f"{program()} train --run {quoted(path)}", *_tracking(arguments)])
             with suppress(OSError):  # the terminal may be gone
                 say(console, f"\nStopped and saved at step {stopped.step}. Continue with: {again}")
             return 128 + stopped.signal_number
-        figures = draw_figures(run) if company.first else []
+        with waiting("drawing figures"):
+            figures = draw_figures(run) if company.first else []
     seconds = time.monotonic() - begin
     say(console, f"\n{words.result(evaluation, data)}, after {seconds:.0f} s in this process.")
     if skipped := run.metrics.read("skipped"):
@@ -206,6 +218,10 @@ def _train(preset: str | None, arguments: Arguments, path: Path, company: Compan
     return 0
 
 
+def _tracking(arguments: Arguments) -> list[str]:
+    return ["--track", *arguments.track] if arguments.track else []
+
+
 def _where(placement: Placement, company: Company) -> str:
     processes = f", {company.count} processes" if company.count > 1 else ""
     return f"On {placement}{processes}"
@@ -214,7 +230,8 @@ def _where(placement: Placement, company: Company) -> str:
 def _tell_finished(run: Run, console: Console) -> int:
     assert run.result is not None
     say(console, f"{run.path} is finished: accuracy {run.result['accuracy']:.1%}. Train again with --run DIR.")
-    complete_figures(run)  # killed before they were drawn, or matplotlib came later
+    with waiting("drawing figures"):
+        complete_figures(run)  # killed before they were drawn, or matplotlib came later
     _next_steps(run, console)
     return 0
 

@@ -41,6 +41,13 @@ class Evaluation(NamedTuple):
         """[layer][t], the mean over heads."""
         return None if self.inner_losses is None else self.inner_losses.mean(axis=1).tolist()
 
+    def ends_by_head(self) -> list[list[list[float | None]]] | None:
+        """[layer][head][0: at t = 0, 1: at t = T]; None in the place of what JSON has no number for."""
+        if self.inner_losses is None:
+            return None
+        ends = self.inner_losses[:, :, [0, -1]].tolist()
+        return [[[loss if math.isfinite(loss) else None for loss in head] for head in layer] for layer in ends]
+
     def record(self) -> dict[str, Any]:
         """For metrics, results and programs. Where learning at test time diverged, there are no losses."""
         finite = math.isfinite(self.loss)
@@ -50,6 +57,7 @@ class Evaluation(NamedTuple):
             "loss": self.loss if finite else None,
             **text,
             "inner_losses": self.per_layer() if finite else None,
+            "inner_losses_by_head": self.ends_by_head() if finite else None,
             "examples": self.examples,
         }
 
