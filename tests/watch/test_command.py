@@ -28,6 +28,14 @@ def test_without_a_run_it_shows_what_ships(here, tmp_path, interrupted):
     assert len(interrupted) == 1
 
 
+def test_ctrl_c_ends_it_also_in_the_middle_of_a_computation(here, tmp_path, interrupted, monkeypatch):
+    codes = []
+    monkeypatch.setattr("mttt.watch.service.Service.stop", lambda self: False)
+    monkeypatch.setattr("os._exit", codes.append)
+    here("watch", "--port", "0", cwd=tmp_path)
+    assert codes == [0]
+
+
 def test_what_cannot_be_meant_is_one_sentence(here, tmp_path, interrupted):
     (tmp_path / "mine.html").write_text("<p>mine</p>")
     (tmp_path / "folder").mkdir()

@@ -130,6 +130,7 @@ def test_status_is_answered_while_something_is_computed(monkeypatch):
         assert json.loads(ask("/api/status")[1])["busy"] == "tracing full"
         assert ask("/api/models")[0] == 200
         assert time.monotonic() - begin < 5 and not answers
+        assert not mine.stop()
         leave.set()
         for client in clients:
             client.join()

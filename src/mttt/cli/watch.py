@@ -1,5 +1,7 @@
 """mttt watch"""
 
+import os
+import sys
 import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +24,14 @@ _MOST_EXAMPLES = 200
 
 @dataclass(frozen=True)
 class Arguments:
-    """Watch a trained model learn on one input, in the browser: every step, from the prediction to single numbers."""
+    """Watch a trained model learn on one input, in the browser: every step, from the prediction to single numbers.
+
+    Examples:
+        mttt watch                                     # small models that come with the program
+        mttt watch runs/digits                         # a run of yours, also while it trains
+        mttt watch runs/digits runs/digits-attention   # one beside the other
+        mttt watch runs/digits --export page.html      # in one file
+    """
 
     runs: tyro.conf.Positional[tuple[Path, ...]] = ()
     """directories of runs; also one that is training. Small models that come with the program are there in any case"""
@@ -74,6 +83,10 @@ def _serve(arguments: Arguments, models: dict[str, Entry], console: Console) -> 
             server.serve_forever()
         except KeyboardInterrupt:
             say(console, "")
+    if not server.service.stop():
+        # A program that is being compiled in a thread would abort the whole process when Python ends.
+        sys.stdout.flush()
+        os._exit(0)
     return 0
 
 

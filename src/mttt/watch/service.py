@@ -73,6 +73,10 @@ class Service:
         self._looks: Recent[Look] = Recent()
         self._steps: Recent[HeadSteps] = Recent()
 
+    def stop(self) -> bool:
+        """Nothing more is computed; False if something still is that cannot be stopped."""
+        return self._lock.acquire(timeout=1.0)
+
     def models(self) -> dict[str, Any]:
         """All models, and what may be asked for."""
         limits = {"upload": UPLOAD, "steps": STEPS, "text": TEXT}
