@@ -27,8 +27,8 @@ class Arguments:
     """Watch a trained model learn on one input, in the browser: every step, from the prediction to single numbers.
 
     Examples:
-        mttt watch                                     # small models that come with the program
-        mttt watch runs/digits                         # a run of yours, also while it trains
+        mttt watch                                     # models that come with mttt
+        mttt watch runs/digits                         # also while it trains
         mttt watch runs/digits runs/digits-attention   # one beside the other
         mttt watch runs/digits --export page.html      # in one file
     """
