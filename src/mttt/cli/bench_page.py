@@ -13,7 +13,7 @@ from mttt.fields import FieldError
 
 
 @dataclass(frozen=True)
-class Page:
+class Traces:
     """How long the page of mttt watch waits for a picture's trace: the first, and those after it.
 
     Examples:
