@@ -95,6 +95,17 @@ def test_what_cannot_be_read_is_refused(tokens, says, as_users_run_it):
         make(places=PLACES["learned"])(tokens)
 
 
+def test_a_state_of_another_model_is_refused(as_users_run_it):
+    model = make()
+    with pytest.raises(TypeError, match=r"a state of type NoneType; expected the TextState of this model: begin with"):
+        model.go_on(None, text(3))
+    with pytest.raises(TypeError, match=r"a state of type .*; expected the TextState of this model"):
+        model.go_on(model.start().stack, text(3))
+    for size in (mttt.Size(8, 3, 2), mttt.Size(12, 2, 2)):
+        with pytest.raises(ValueError, match=r"this state is not one of this Stack: it has .* are expected"):
+            model.go_on(make(size=size).start(), text(3))
+
+
 def test_a_mixer_that_sees_the_future_is_refused():
     with pytest.raises(TypeError, match="mixer=SelfAttention: in a language model a token must not see those after it"):
         mttt.LM(size=SIZE, mixer=mttt.SelfAttention, key=jax.random.key(0))

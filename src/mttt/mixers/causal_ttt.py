@@ -56,8 +56,9 @@ class CausalTTT(CausalMixer):
 
     Learners made of affine maps (`LayeredLearner`) with `GradientDescent` take a few products a chunk. The linear
     learner with `KeyValue` and chunks of one token, the delta rule, takes them in blocks of 64 tokens; other such
-    learners with chunks of one token leave W as it is for 16 tokens. Everything else
-    makes the weights of every token of a chunk. `adjoint` trades memory for time, and changes no number.
+    learners with chunks of one token leave W as it is for 16 tokens. What answers before it learns, and does not decay,
+    takes one gradient a chunk. Everything else makes the weights of every token of a chunk. `adjoint` trades memory for
+    time, and changes no number.
 
     With `trace`, the inner losses are two: that of all tokens with W₀, and with the W before each token's chunk.
     """
