@@ -9,7 +9,7 @@ import optax
 import pytest
 
 import mttt
-from catalogue import relative_error, shake, tokens
+from catalogue import build, relative_error, shake, tokens
 from mttt.inner import substitution, wy
 from mttt.inner.at_once import AtOnce
 from mttt.inner.chunks import Chunk
@@ -206,8 +206,8 @@ def test_tokens_that_only_fill_the_room_change_nothing(product, float64):
 def test_gradients_of_gradients(learner, task, chunks, adjoint, float64):
     """Of layers with two heads, where backward passes are our own: against differences of first gradients."""
     x, aside, step = tokens(6, DIM), tokens(6, DIM, seed=5), 1e-5
-    layer = mttt.CausalTTT(
-        DIM, 2, learner=LEARNERS[learner], task=task, chunks=chunks, adjoint=adjoint, key=jax.random.key(0)
+    layer = build(
+        partial(mttt.CausalTTT, learner=LEARNERS[learner], task=task, chunks=chunks, adjoint=adjoint), DIM, 2, scale=0
     )
     first = jax.grad(lambda x: jnp.sum(jnp.sin(layer(x).tokens)))
     size = jax.jit(jax.value_and_grad(lambda x: jnp.sum(first(x) ** 2)))
