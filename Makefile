@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: train test check install dev lock clean
+.PHONY: train test check docs docs-serve dist install dev lock clean
 
 train: install
 	@$(BIN)/mttt train
@@ -18,6 +18,20 @@ check: dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/pyright
+
+# The site. Warnings are errors: a link that leads nowhere, a public name that no page documents.
+docs: dev
+	@$(BIN)/python -m sphinx --quiet --fail-on-warning --builder html --conf-dir docs --doctree-dir build/doctrees . build/docs
+	@echo "The site is in build/docs: open build/docs/index.html, or make docs-serve"
+
+docs-serve: docs
+	@echo "http://127.0.0.1:8000 (Ctrl-C ends it)"
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/docs 8000 >/dev/null 2>&1
+
+# Wheel and sdist, by the locked hatchling.
+dist: install
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build -d dist
 
 install: .venv/.installed
 dev: .venv/.installed-dev
@@ -45,4 +59,4 @@ lock:
 	$(COMPILE) $(UPGRADE) --extra dev --constraints requirements.lock --output-file requirements-dev.lock
 
 clean:
-	rm -rf .venv dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis

@@ -22,6 +22,7 @@ BELOW = {
     "models": {"mixers", "inner", "nn"},
     "outer": {"nn"},
     "report": {"files", "runs"},
+    "tracking": {"files"},
     "recipes": {"fields", "files", "outer", "models", "mixers", "inner", "nn", "data", "runs"},
     "training": {"fields", "files", "devices", "recipes", "outer", "nn", "data", "runs"},
     "bench": {
@@ -63,6 +64,7 @@ BELOW = {
         "studies",
         "recipes",
         "report",
+        "tracking",
         "outer",
         "models",
         "mixers",
@@ -164,15 +166,21 @@ def test_the_rooms_have_an_order():
         above(room)
 
 
+def described(node: ast.FunctionDef) -> int:
+    """The lines of a function's docstring."""
+    first = node.body[0]
+    return first.end_lineno - first.lineno + 1 if ast.get_docstring(node) else 0
+
+
 def test_files_and_functions_are_short():
-    """A file has one concept and a function one job: at most 300 and 60 lines."""
+    """A file has one concept and a function one job: at most 300 and 60 lines, of these without the docstring."""
     long = []
     for path in ROOT.rglob("*.py"):
         text = path.read_text()
         if len(text.splitlines()) > 300:
             long.append(str(path.relative_to(ROOT)))
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 60:
+            if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno - described(node) >= 60:
                 long.append(f"{path.relative_to(ROOT)}: {node.name}")
     assert long == []
 

@@ -9,7 +9,8 @@ import pytest
 from mttt import bench
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "results").rglob("*.md")]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / ".github").glob("*.md")]
+PAGES += [*(ROOT / "docs").rglob("*.md"), *(ROOT / "results").rglob("*.md")]
 PERFORMANCE = (ROOT / "docs" / "performance.md").read_text()
 
 

@@ -42,3 +42,18 @@ def test_such_a_line_would_be_found(words):
 def test_the_citation_and_the_changelog_know_the_version():
     assert f"version: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_paper_is_what_to_cite():
+    """The schema was checked by hand: cffconvert --validate."""
+    paper = (ROOT / "CITATION.cff").read_text().partition("\npreferred-citation:\n")[2]
+    assert "  title: Learning to (Learn at Test Time)\n" in paper
+    authors = re.search(r"author  = \{(.*?)\}", (ROOT / "README.md").read_text(), re.S)[1]
+    assert re.findall(r"family-names: (.*)", paper) == re.findall(r"([A-Z]\w+),", authors)
+
+
+def test_pre_commit_runs_what_make_check_does():
+    check = (ROOT / "Makefile").read_text().partition("\ncheck:")[2].partition("\n\n")[0]
+    programs = re.findall(r"\$\(BIN\)/(\w+(?: \w+)?)", check)
+    assert programs == re.findall(r"\.venv/bin/(\w+(?: \w+)?)", (ROOT / ".pre-commit-config.yaml").read_text())
+    assert len(programs) == 3

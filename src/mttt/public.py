@@ -43,6 +43,7 @@ from mttt.inner import (
     Start as Start,
     SwiGLULearner as SwiGLULearner,
     Task as Task,
+    TokenRates as TokenRates,
     TokenwiseLearner as TokenwiseLearner,
     TokenwiseTask as TokenwiseTask,
     Trained as Trained,

@@ -11,6 +11,12 @@ import mttt
 CASES = {
     "train --model.mixr self-attention": "unknown option --model.mixr; did you mean --model.mixer?",
     "train --steps 4": "unknown option --steps; did you mean --model.mixer.batching.steps?",
+    "train --lr 0.1": "unknown option --lr; did you mean --optimizer.rate?",
+    "train --xy 1": "unknown option --xy; --help lists all options",
+    "-version": "unknown option -version; before a command there are --help and --version",
+    "evaluate run --stepz 3": "unknown option --stepz; did you mean --steps?",
+    "bench layers --token 4": "unknown option --token; did you mean --tokens?",
+    "completion": "mttt completion needs {bash,zsh,fish}: which shell",
     "train --sead=4": "unknown option --sead; did you mean --seed?",
     "train --form runs/digits": "unknown option --form; did you mean --from?",
     "train digits junk": "unknown word 'junk'; --help lists all options",

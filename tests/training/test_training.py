@@ -118,7 +118,10 @@ def test_a_run_gives_its_model_back_where_the_data_are_gone(run, data, monkeypat
     assert loaded.classes == data.classes and loaded.spec == data.spec
     inputs = data.evaluation.example(0, np.random.default_rng(0)).inputs
     assert eqx.filter_jit(loaded.model)(loaded.read(inputs)).shape == (10,)
-    evaluation = loaded.prepared.evaluate(loaded.model, loaded.prepared.evaluation_batches(data))
+    judged, seen = loaded.prepared.evaluation_batches(data), []
+    evaluation = loaded.prepared.evaluate(loaded.model, judged, lambda done, total: seen.append((done, total)))
+    total = -(-len(data.evaluation) // judged.batch_size)
+    assert seen == [(done, total) for done in range(total)]
     assert {name: run.result[name] for name in evaluation.record()} == evaluation.record()
 
 

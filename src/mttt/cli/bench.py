@@ -1,7 +1,6 @@
 """mttt bench"""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +13,8 @@ from mttt.cli.arguments import UsageError, check_file, check_workers, refusing, 
 from mttt.cli.bench_devices import Meshes
 from mttt.cli.bench_sequences import Reads
 from mttt.cli.bench_tables import show_compile, show_data, show_gradients, show_layers, show_models, show_paper
-from mttt.cli.subcommands import take_subcommand
+from mttt.cli.subcommands import kinds_of, take_subcommand
+from mttt.cli.waiting import waiting
 from mttt.fields import FieldError
 from mttt.files import write_json
 from mttt.recipes.check import positive
@@ -28,7 +28,12 @@ MOST_TOKENS = 2**20  # more would take hours
 
 @dataclass(frozen=True)
 class Layers:
-    """Self-attention and MTTT at several n: time, memory, and where each costs less."""
+    """Self-attention and MTTT at several n: time, memory, and where each costs less.
+
+    Examples:
+        mttt bench layers --figure layers.png
+        mttt bench layers --layers self-attention mttt-mlp --tokens 196 784
+    """
 
     layers: tuple[str, ...] = LAYERS
     """what to compare, with self-attention if named; there are also mttt-mlp-t4, naive-mttt-{linear,mlp,mlp-t4}"""
@@ -54,20 +59,25 @@ class Layers:
 
     def measure(self, console: Console) -> dict[str, Any]:
         shapes = dict(map(bench.at_length, sorted(set(self.tokens))))
-        with _saying(console) as say:
+        with waiting("starting") as say:
             found = bench.layers_bench(shapes, list(dict.fromkeys(self.layers)), repeats=self.repeats, say=say)
         if "self-attention" in self.layers:
             found.extra["crossover"] = bench.crossovers(found)
         show_layers(found, console)
         if self.figure is not None:
-            bench.draw_layers(found, self.figure)
+            with waiting("drawing"):
+                bench.draw_layers(found, self.figure)
             console.print(f"Figure: {self.figure}", highlight=False, soft_wrap=True)
         return found.json()
 
 
 @dataclass(frozen=True)
 class Paper:
-    """MTTT, linear attention and naive MTTT at the paper's shapes: time, FLOPs, memory"""
+    """MTTT, linear attention and naive MTTT at the paper's shapes: time, FLOPs, memory.
+
+    Examples:
+        mttt bench paper --shapes patches --json paper.json
+    """
 
     shapes: tuple[str, ...] = tuple(bench.SHAPES)
     """patches (8×196×384, 6 heads), pixels (1×12544×192, 3 heads)"""
@@ -89,7 +99,7 @@ class Paper:
     def measure(self, console: Console) -> dict[str, Any]:
         shapes = {name: bench.SHAPES[name] for name in self.shapes}
         layers = list(dict.fromkeys(self.layers))
-        with _saying(console) as say:
+        with waiting("starting") as say:
             found = bench.layers_bench(shapes, layers, repeats=self.repeats, block=self.block, say=say)
         show_paper(found, list(shapes), console)
         return found.json()
@@ -97,7 +107,11 @@ class Paper:
 
 @dataclass(frozen=True)
 class Model:
-    """A whole training step of a ViT: time, memory."""
+    """A whole training step of a ViT: time, memory.
+
+    Examples:
+        mttt bench model --shapes patches --layers mttt-mlp linear-attention
+    """
 
     shapes: tuple[str, ...] = ("raw",)
     """patches (ViT-Small, 8 images of 224×224), pixels (ViT-Tiny, 112×112 raw pixels), raw (the same, 224×224)"""
@@ -116,7 +130,7 @@ class Model:
 
     def measure(self, console: Console) -> dict[str, Any]:
         shapes, layers = list(dict.fromkeys(self.shapes)), list(dict.fromkeys(self.layers))
-        with _saying(console) as say:
+        with waiting("starting") as say:
             found = bench.models_bench(shapes, layers, repeats=self.repeats, say=say)
         show_models(found, shapes, console)
         return found.json()
@@ -124,7 +138,12 @@ class Model:
 
 @dataclass(frozen=True)
 class Data:
-    """Images a second from the data pipeline."""
+    """Images a second from the data pipeline.
+
+    Examples:
+        mttt bench data
+        mttt bench data --path pictures/ --workers 0 1 2
+    """
 
     path: Path | None = None
     """pictures to measure with, in any form that mttt data inspect knows; the package's digits unless told"""
@@ -146,12 +165,12 @@ class Data:
             check_workers(count)
 
     def measure(self, console: Console) -> dict[str, Any]:
-        with refusing():
+        with refusing(), waiting("reading"):
             view = bench.digits_view() if self.path is None else bench.pictures_view(self.path)
         if len(view) < BATCH:
             raise UsageError(f"{self.path} has {len(view)} images; the benchmark makes batches of {BATCH}")
         counts = tuple(dict.fromkeys(self.workers)) or ((0,) if self.path is None else (1, 2))
-        with _saying(console) as say:
+        with waiting("starting") as say:
             numbers = bench.data_bench(
                 view, workers=counts, processes=self.processes, repeats=self.repeats, batch_size=BATCH, say=say
             )
@@ -161,7 +180,11 @@ class Data:
 
 @dataclass(frozen=True)
 class Compile:
-    """Seconds to compile, without any cache: one small layer, a step of a ViT."""
+    """Seconds to compile, without any cache: one small layer, a step of a ViT.
+
+    Examples:
+        mttt bench compile --parts layer
+    """
 
     parts: tuple[str, ...] = ("layer", "model")
     """layer (the gradient of one layer, 256 tokens of width 64), model (a step of ViT-Small at two depths and T)"""
@@ -177,7 +200,7 @@ class Compile:
 
     def measure(self, console: Console) -> dict[str, Any]:
         numbers: dict[str, Any] = {}
-        with _saying(console) as say:
+        with waiting("starting") as say:
             if "layer" in self.parts:
                 numbers["layer"] = bench.gradients_bench(repeats=self.repeats, say=say)
             if "model" in self.parts:
@@ -189,21 +212,22 @@ class Compile:
         return numbers
 
 
-KINDS = {
-    "layers": Layers,
-    "paper": Paper,
-    "model": Model,
-    "data": Data,
-    "compile": Compile,
-    "devices": Meshes,
-    "sequences": Reads,
-}
+KINDS = kinds_of(
+    {
+        "layers": Layers,
+        "paper": Paper,
+        "model": Model,
+        "data": Data,
+        "compile": Compile,
+        "devices": Meshes,
+        "sequences": Reads,
+    }
+)
 
 
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
-    kinds = {name: (kind, kind.__doc__ or "") for name, kind in KINDS.items()}
-    _, arguments = take_subcommand("bench", ABOUT, kinds, words)
+    _, arguments = take_subcommand("bench", ABOUT, KINDS, words)
     with refusing():
         arguments.check()
     if arguments.json is not None:
@@ -225,10 +249,3 @@ def _named(**given: tuple[Any, ...]) -> None:
     for name, names in given.items():
         if not names:
             raise FieldError(name, None, "name at least one")
-
-
-@contextmanager
-def _saying(console: Console) -> Iterator[Callable[[str], None]]:
-    """Where the measurement is: a moving line in a terminal, nothing in a file."""
-    with console.status("starting") as status:
-        yield lambda words: status.update(words)

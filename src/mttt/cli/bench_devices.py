@@ -11,12 +11,17 @@ from rich.table import Table
 
 from mttt import bench
 from mttt.cli.arguments import UsageError, check_file, unknown
+from mttt.cli.waiting import waiting
 from mttt.fields import FieldError
 
 
 @dataclass(frozen=True)
 class Meshes:
-    """A training step on 1 to 256 emulated devices: memory, FLOPs, what is sent."""
+    """A training step on 1 to 256 emulated devices: memory, FLOPs, what is sent.
+
+    Examples:
+        mttt bench devices --cases patches
+    """
 
     cases: tuple[str, ...] = tuple(bench.CASES)
     """patches (ViT-Small, n = 196), pixels (ViT-Tiny, n = 50,176); both with the paper's batch of 1024"""
@@ -40,11 +45,12 @@ class Meshes:
         jax.config.update("jax_num_cpu_devices", bench.MOST)
 
     def measure(self, console: Console) -> dict[str, Any]:
-        with console.status("starting") as status:
-            found = bench.devices_bench(dict.fromkeys(self.cases), say=status.update)
+        with waiting("starting") as say:
+            found = bench.devices_bench(dict.fromkeys(self.cases), say=say)
         show_devices(found, console)
         if self.figure is not None:
-            bench.draw_devices(found, self.figure)
+            with waiting("drawing"):
+                bench.draw_devices(found, self.figure)
             console.print(f"Figure: {self.figure}", highlight=False, soft_wrap=True)
         return found
 

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from mttt import bench
 from mttt.cli.arguments import unknown
+from mttt.cli.waiting import waiting
 from mttt.fields import FieldError
 from mttt.recipes.check import positive
 
@@ -17,7 +18,12 @@ ROWS = (*bench.DUELS, "million", "generation")
 
 @dataclass(frozen=True)
 class Reads:
-    """Learning while reading: undo, dual and WY forms against plain ones; long inputs; writing."""
+    """Learning while reading: undo, dual and WY forms against plain ones; long inputs; writing.
+
+    Examples:
+        mttt bench sequences --rows million
+        mttt bench sequences --json sequences.json
+    """
 
     rows: tuple[str, ...] = ROWS
     """what to measure"""
@@ -36,14 +42,14 @@ class Reads:
 
     def measure(self, console: Console) -> dict[str, Any]:
         chosen = list(dict.fromkeys(self.rows))
-        with console.status("starting") as status:
+        with waiting("starting") as say:
             duels = [name for name in chosen if name in bench.DUELS]
-            rows = bench.sequences_bench(duels, repeats=self.repeats, say=status.update)
+            rows = bench.sequences_bench(duels, repeats=self.repeats, say=say)
             if "million" in chosen:
-                status.update("million: one gradient, in a process of its own")
+                say("million: one gradient, in a process of its own")
                 rows.append(bench.million_bench())
             if "generation" in chosen:
-                rows.append(bench.generation_bench(repeats=self.repeats, say=status.update))
+                rows.append(bench.generation_bench(repeats=self.repeats, say=say))
         show_sequences(rows, console)
         return bench.sequences_json(rows, self.repeats)
 

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from mttt.cli.arguments import UsageError, refusing
 from mttt.cli.say import printable
+from mttt.cli.waiting import waiting
 from mttt.devices import ALONE, Company, Distributed, NotConnected, OtherFailed, Together, Watch, connected
 from mttt.fields import FieldError
 from mttt.runs import RunError
@@ -45,7 +46,8 @@ def in_company(distributed: str, patience: float) -> Iterator[Company]:
         wanted = Distributed.parse(distributed)
         check_patience(patience)
     try:
-        count = connected(wanted, patience=patience, late=_late)
+        with waiting("connecting the processes"):
+            count = connected(wanted, patience=patience, late=_late)
     except NotConnected as error:
         raise UsageError(str(error)) from error
     if count == 1:

@@ -1,11 +1,11 @@
 """mttt study costs"""
 
-from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from mttt.cli.waiting import waiting
 from mttt.runs import versions
 from mttt.studies import Cost, costs
 
@@ -14,8 +14,7 @@ TITLES = {1: "Table 1: ImageNet from patches, n = 196", 3: "Table 3: ImageNet fr
 
 def show_costs(console: Console) -> dict[str, Any]:
     """Count and print; the numbers."""
-    with console.status("starting") as status:
-        say: Callable[[str], None] = lambda words: status.update(words)  # noqa: E731
+    with waiting("starting") as say:
         rows = costs(say=say)
     notes: list[str] = []
     for table in dict.fromkeys(row.table for row in rows):

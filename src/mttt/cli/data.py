@@ -17,7 +17,8 @@ from rich.table import Table
 from mttt.cli.arguments import UsageError, check_file, refusing
 from mttt.cli.data_text import has_text, is_text, show_text_inspection, text_at
 from mttt.cli.say import one_line, say
-from mttt.cli.subcommands import take_subcommand
+from mttt.cli.subcommands import kinds_of, take_subcommand
+from mttt.cli.waiting import waiting
 from mttt.data import BadData
 from mttt.data.pictures import find_data
 from mttt.data.pictures.contact import contact_sheet
@@ -44,7 +45,12 @@ _CLASSES, _LINES = 20, 20  # more than this are not printed; --json has them all
 
 @dataclass(frozen=True)
 class Inspect:
-    """Look at a data set: classes, counts, sizes, problems, and a sheet of pictures; of a text its alphabet."""
+    """Look at a data set: classes, counts, sizes, problems, and a sheet of pictures; of a text its alphabet.
+
+    Examples:
+        mttt data inspect digits
+        mttt data inspect pictures/ --check all --json report.json
+    """
 
     path: tyro.conf.Positional[Path]
     """folder, file or archive; or digits, shakespeare, or fashion-mnist where Debian's package is installed"""
@@ -56,19 +62,22 @@ class Inspect:
     """write the sheet of pictures to this file, over what is there; by default contact-sheet-NAME.png, by the data"""
 
 
+ABOUT = "Look at data before training on them."
+KINDS = kinds_of({"inspect": Inspect})
+
+
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code: 1 if nothing could be trained on these data."""
-    kinds = {"inspect": (Inspect, Inspect.__doc__ or "")}
-    _, arguments = take_subcommand("data", "Look at data before training on them.", kinds, words)
+    _, arguments = take_subcommand("data", ABOUT, KINDS, words)
     return _inspect(arguments, console)
 
 
 def _inspect(arguments: Inspect, console: Console) -> int:
     _check(arguments)
-    if is_text(arguments.path):
+    with refusing(), waiting("reading"):
+        found = None if is_text(arguments.path) else _find_pictures(arguments.path)
+    if found is None:
         return _inspect_text(arguments, console)
-    with refusing(), console.status("reading"):
-        found = _find_pictures(arguments.path)
     check = None if arguments.check == "all" else arguments.check
     with _progress(console) as progress:
         seen = inspect(found, str(arguments.path), check=check, progress=progress)
@@ -93,7 +102,7 @@ def _find_pictures(path: Path) -> Found:
 def _inspect_text(arguments: Inspect, console: Console) -> int:
     if arguments.figure is not None:
         raise UsageError(f"--figure {arguments.figure}: {arguments.path} is text, and has no sheet of pictures")
-    with refusing(), console.status("reading"):
+    with refusing(), waiting("reading"):
         seen = inspect_text(text_at(arguments.path))
     show_text_inspection(seen, console)
     if arguments.json is not None:
@@ -105,7 +114,7 @@ def _inspect_text(arguments: Inspect, console: Console) -> int:
 def _check(arguments: Inspect) -> None:
     """Refuse before anything is read."""
     if arguments.check != "all" and arguments.check < 1:
-        raise UsageError(f"check={arguments.check}: must be at least 1, or all")
+        raise UsageError(f"--check {arguments.check}: must be at least 1, or all")
     for path in (arguments.json, arguments.figure):
         if path is not None:
             check_file(path)
@@ -117,7 +126,8 @@ def _draw(arguments: Inspect, found: Found, console: Console) -> None:
     path = arguments.figure or sheet_file(arguments.path, Path())
     if not os.access(path.parent, os.W_OK):
         return say(console, "No contact sheet: this directory cannot be written to; name a file with --figure")
-    write_sheet(contact_sheet(found, str(arguments.path)), path, arguments.path)
+    with waiting("drawing the contact sheet"):
+        write_sheet(contact_sheet(found, str(arguments.path)), path, arguments.path)
     return say(console, one_line(f"Contact sheet: {path}"))
 
 

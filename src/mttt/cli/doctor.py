@@ -13,6 +13,7 @@ from rich.console import Console
 
 from mttt.cli.parsing import parsed
 from mttt.cli.say import count, say
+from mttt.cli.waiting import waiting
 from mttt.devices import placement_of
 from mttt.outer import WrongNumbers, self_check
 from mttt.training import memory_limit
@@ -21,7 +22,12 @@ from mttt.version import __version__
 
 @dataclass(frozen=True)
 class Arguments:
-    """Look at this machine: versions, devices, memory, and whether numbers come out right. Exit code 1 if not."""
+    """Look at this machine: versions, devices, memory, and whether numbers come out right. Exit code 1 if not.
+
+    Examples:
+        mttt doctor
+        mttt doctor --json
+    """
 
     json: bool = False
     """print all of it as JSON"""
@@ -30,7 +36,8 @@ class Arguments:
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
     arguments = parsed(Arguments, words, prog="mttt doctor")
-    found = examine()
+    with waiting("looking at the devices"):
+        found = examine()
     if arguments.json:
         say(console, json.dumps(found, indent=2))
     else:

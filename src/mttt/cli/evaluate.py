@@ -15,6 +15,7 @@ from mttt.cli.evaluate_tables import show_classes, show_losses
 from mttt.cli.evaluate_text import report_text
 from mttt.cli.parsing import parsed
 from mttt.cli.say import one_line, say
+from mttt.cli.waiting import waiting
 from mttt.data import EvaluationBatches, View
 from mttt.mixers import frozen, has_inner_loop, with_inner_loop
 from mttt.outer import Confusion, Evaluation, self_check
@@ -31,7 +32,14 @@ MOST_IN_JSON = 4096  # classes; the matrix of more would not fit the memory of w
 
 @dataclass(frozen=True)
 class Arguments:
-    """Evaluate a trained model, with any number of inner steps. It does not change."""
+    """Evaluate a trained model, with any number of inner steps. It does not change.
+
+    Examples:
+        mttt evaluate runs/digits                     # as it was trained
+        mttt evaluate runs/digits --steps 0           # without learning at test time
+        mttt evaluate runs/digits --figure confusion.png
+        mttt evaluate runs/shakespeare --context 256  # a text: in longer windows
+    """
 
     run: tyro.conf.Positional[Path]
     """directory of the run"""
@@ -55,23 +63,29 @@ def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
     arguments = parsed(Arguments, words, prog="mttt evaluate")
     _check(arguments)
-    with refusing():
+    with refusing(), waiting("reading data and model"):
         batches, where, loaded = _load(arguments)
-    self_check()
-    with refusing():
+        self_check()
+    with refusing(), waiting("checking the model"):
         model = _changed(loaded, arguments)
         loaded.prepared.check_evaluation(model, batches.batch_size)  # more mini-batches than tokens?
-    result = loaded.prepared.evaluate(model, batches)
+    result = _evaluate(loaded, model, batches)
     if not math.isfinite(result.loss):
         raise UsageError("the inner loop diverged: the loss is not finite; take fewer steps or a lower rate")
     if isinstance(loaded.recipe.data, TextData):
         results = {"as trained" if arguments.rate is None else f"rate {arguments.rate:g}": result}
         if has_inner_loop(model):
-            results["W₀ frozen"] = loaded.prepared.evaluate(frozen(model), batches)
+            results["W₀ frozen"] = _evaluate(loaded, frozen(model), batches)
         report_text(results, where, console, as_json=arguments.json, figure=arguments.figure)
         return 0
     _report(result, where, batches, loaded, arguments, console)
     return 0
+
+
+def _evaluate(loaded: Loaded, model: Any, batches: EvaluationBatches) -> Evaluation:
+    with waiting("compiling") as wait:
+        say_where = lambda done, total: wait(f"evaluating, batch {done + 1:,} of {total:,}" if done else "compiling")  # noqa: E731
+        return loaded.prepared.evaluate(model, batches, say_where)
 
 
 def _report(
@@ -95,7 +109,8 @@ def _report(
         show_classes(confusion, names, console)
     if arguments.figure is not None:
         title = one_line(f"accuracy {result.accuracy:.1%} on {result.examples:,} {where}")
-        draw_confusion(arguments.figure, confusion.matrix(), names, title)
+        with waiting("drawing"):
+            draw_confusion(arguments.figure, confusion.matrix(), names, title)
         if not arguments.json:
             say(console, f"Confusion matrix: {arguments.figure}")
 

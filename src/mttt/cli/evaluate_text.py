@@ -11,6 +11,7 @@ from rich.table import Table
 
 from mttt.cli.evaluate_tables import chosen_steps
 from mttt.cli.say import count, one_line, say
+from mttt.cli.waiting import waiting
 from mttt.cli.wording import bits_of, text_result
 from mttt.outer import Evaluation
 from mttt.report.positions import draw_positions
@@ -51,7 +52,8 @@ def report_text(
         show_text(results, where, console)
     if figure is not None:
         title = one_line(f"{text_result(next(iter(results.values())))}, on {where}")
-        draw_positions(figure, {name: _places(each).tolist() for name, each in results.items()}, title)
+        with waiting("drawing"):
+            draw_positions(figure, {name: _places(each).tolist() for name, each in results.items()}, title)
         if not as_json:
             say(console, f"Loss by position: {figure}")
 

@@ -3,9 +3,8 @@
 import os
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,11 +12,11 @@ import jax
 import numpy as np
 import tyro
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 from mttt.cli.arguments import UsageError, refusing
 from mttt.cli.parsing import parsed
 from mttt.cli.surprise import Coloured, Plain, Shown
+from mttt.cli.waiting import Waiting, waiting
 from mttt.data.text import BYTES
 from mttt.files import contents
 from mttt.models import Choice, Draw, Likeliest, Writer
@@ -28,13 +27,17 @@ from mttt.training import load
 from mttt.training.memory import memory_limit
 
 _LARGEST = 2**30  # bytes of a prompt
-_LONG = 4096  # bytes of a prompt that take a moment to read, and are not shown
 _MOST = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """Let a trained language model write, byte by byte. Its weights do not change; what its layers learn is a state."""
+    """Let a trained language model write, byte by byte. Its weights do not change; what its layers learn is a state.
+
+    Examples:
+        mttt generate runs/shakespeare --prompt "ROMEO:" --tokens 200
+        mttt generate runs/shakespeare --temperature 0.5 --show
+    """
 
     run: tyro.conf.Positional[Path]
     """directory of the run"""
@@ -58,7 +61,7 @@ def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
     arguments = parsed(Arguments, words, prog="mttt generate")
     _check(arguments)
-    with refusing():
+    with refusing(), waiting("reading the model"):
         prompt = _prompt(arguments)
         loaded = load(arguments.run)
         if not isinstance(loaded.recipe.data, TextData):
@@ -67,16 +70,18 @@ def main(words: list[str], console: Console) -> int:
             )
         _check_room(loaded.model, len(prompt) + arguments.tokens)
         writer = Writer(loaded.model, room=len(prompt) + arguments.tokens)
-    self_check()
     shown: Shown = Coloured(console) if arguments.show else Plain(console)
-    _read(writer, prompt, shown, console, visible=arguments.prompt_file is None)
-    key = jax.random.key(arguments.seed)
-    begin = None
-    for byte, bits in islice(writer.write(_choice(arguments), key=key), arguments.tokens):
-        begin = begin or time.monotonic()  # the first one is compiled
+    written = islice(writer.write(_choice(arguments), key=jax.random.key(arguments.seed)), arguments.tokens)
+    with waiting("compiling") as wait:  # nothing is printed meanwhile: the line would be drawn over it
+        self_check()
+        surprises = _read(writer, prompt, wait, keep=arguments.prompt_file is None)
+        wait("compiling")
+        first = list(islice(written, 1))
+    begin = time.monotonic()
+    for byte, bits in chain(zip(prompt.tolist(), surprises, strict=False), first, written):
         shown.add(bytes([byte]), bits)
     shown.end()
-    if begin is not None and arguments.tokens > 1:
+    if arguments.tokens > 1:
         speed = (arguments.tokens - 1) / max(time.monotonic() - begin, 1e-9)
         print(f"{speed:.0f} tokens/s", file=sys.stderr)
     return 0
@@ -130,21 +135,12 @@ def _choice(arguments: Arguments) -> Choice:
     return Draw(arguments.temperature, arguments.top_k) if arguments.temperature > 0 else Likeliest()
 
 
-def _read(writer: Writer, prompt: np.ndarray, shown: Shown, console: Console, *, visible: bool) -> None:
+def _read(writer: Writer, prompt: np.ndarray, wait: Waiting, *, keep: bool) -> list[float]:
+    """Read the prompt; how surprising each byte was, if that is shown later."""
+    surprises: list[float] = []
     place = 0
-    for bits in _with_progress(writer.read(prompt), len(prompt), console):
-        if visible:
-            for byte, surprise in zip(prompt[place : place + len(bits)].tolist(), bits.tolist(), strict=True):
-                shown.add(bytes([byte]), surprise)
+    for bits in writer.read(prompt):
         place += len(bits)
-
-
-def _with_progress(pieces: Iterator[np.ndarray], total: int, console: Console) -> Iterator[np.ndarray]:
-    """A bar on the terminal where there is much to read; it is gone afterwards."""
-    errors = Console(stderr=True)
-    columns = (TextColumn("reading the prompt"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=errors, transient=True, disable=total < _LONG or not errors.is_terminal) as bar:
-        task = bar.add_task("", total=total)
-        for piece in pieces:
-            bar.advance(task, len(piece))
-            yield piece
+        surprises += bits.tolist() if keep else ()
+        wait(f"reading the prompt, {place:,} of {len(prompt):,} bytes")
+    return surprises

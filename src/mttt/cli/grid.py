@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from mttt.cli.progress import duration, numbers
 from mttt.runs import Record
@@ -65,6 +65,7 @@ class GridProgress:
         self.total, self.worked = 1.0, 0.0
         self.started = self.spoken = time.monotonic()
         self.bar = Progress(
+            SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.percentage:.0f} %"),
@@ -86,6 +87,7 @@ class GridProgress:
         self.title, self.newest = f"run {self.runs - len(self.todo) + 1} of {self.runs}: {job}", "compiling …"
         self.run = _Run(self, job, self.todo.pop(job), steps, evaluation_name)
         self.line(f"{self.title}  {self.left()}")
+        self.show()  # before anything is compiled
         return self.run
 
     def finished(self, job: Work, accuracy: float | None) -> None:

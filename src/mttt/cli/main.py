@@ -14,6 +14,8 @@ from mttt.version import __version__
 COMMANDS = {
     "train": "train a model, or continue a run",
     "runs": "list runs: what differs, how far they are, accuracy",
+    "compare": "curves and results of several runs side by side",
+    "track": "show runs in TensorBoard, Weights & Biases or Trackio",
     "evaluate": "accuracy and inner losses of a trained model, for any T",
     "predict": "classify pictures with a trained model",
     "generate": "let a trained language model write",
@@ -22,25 +24,33 @@ COMMANDS = {
     "doctor": "look at this machine: versions, devices, memory",
     "bench": "measure speed, memory and FLOPs on this machine",
     "study": "the paper's tables, with its numbers beside ours",
+    "completion": "a script that lets your shell complete commands, flags and runs",
 }
 
 
 def _usage() -> str:
-    commands = "\n".join(f"  {name:10}{about}" for name, about in COMMANDS.items())
-    return f"usage: mttt COMMAND …\n\n{commands}\n\nmttt COMMAND --help tells more; mttt --version is {__version__}."
+    commands = "\n".join(f"  {name:12}{about}" for name, about in COMMANDS.items())
+    example = "Example:\n  mttt train digits"
+    more = f"mttt COMMAND --help and mttt help COMMAND tell more; mttt --version is {__version__}."
+    return f"usage: mttt COMMAND …\n\n{commands}\n\n{example}\n\n{more}"
 
 
 def main(words: list[str] | None = None) -> None:
     """The program `mttt`."""
     words = sys.argv[1:] if words is None else words
     with _ended_by_interrupt():
+        if words[:1] == ["help"]:  # mttt help bench layers
+            words = [*words[1:], "--help"]
         if not words or words[0] in ("-h", "--help"):
             print(_usage())
             sys.exit(0 if words else 2)
         if words[0] == "--version":
             print(f"mttt {__version__}")
             sys.exit(0)
-        call = _command(words)
+        from mttt.cli.waiting import waiting
+
+        with waiting("starting"):
+            call = _command(words)
     _run(call)
 
 
@@ -57,13 +67,15 @@ def _command(words: list[str]) -> Callable[[], int]:
     keep_memory()
     from rich.console import Console
 
-    from mttt.cli.arguments import unknown
+    from mttt.cli.arguments import UsageError, unknown
     from mttt.cli.compiled import keep_compiled_programs
 
     keep_compiled_programs()
     for stream in (sys.stdout, sys.stderr):  # an ASCII terminal gets \\u2026 instead of a traceback
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if words[0].startswith("-"):
+        _fail(UsageError(f"unknown option {words[0]}; before a command there are --help and --version"), 2)
     if words[0] not in COMMANDS:
         _fail(unknown("command", words[0], list(COMMANDS)), 2)
     command = importlib.import_module(f"mttt.cli.{words[0]}").main
@@ -104,11 +116,17 @@ def _ended_by_interrupt() -> Iterator[None]:
     if signal.getsignal(signal.SIGINT) != signal.default_int_handler:  # ignored, or somebody else's
         yield
         return
-    before = signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+    before = signal.signal(signal.SIGINT, lambda *_: _end())
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _end() -> NoReturn:
+    if (waiting := sys.modules.get("mttt.cli.waiting")) is not None and hasattr(waiting, "erase"):
+        waiting.erase()
+    os._exit(128 + signal.SIGINT)
 
 
 @contextmanager

@@ -50,7 +50,10 @@ class Opened(NamedTuple):
 
 def program() -> str:
     """What to type for this program: in a virtual environment that is not active, its path."""
-    return "mttt" if shutil.which("mttt") else f"{os.path.relpath(sys.executable)} -m mttt"
+    if shutil.which("mttt"):
+        return "mttt"
+    beside = Path(sys.executable).with_name("mttt")
+    return os.path.relpath(beside) if beside.exists() else f"{os.path.relpath(sys.executable)} -m mttt"
 
 
 def quoted(path: Path) -> str:
@@ -118,7 +121,8 @@ def _open(path: Path, recipe: Recipe, data: DataSet, console: Console, *, source
         raise UsageError(
             f"{path} is a run of another recipe, and is not overwritten:\n  "
             + "\n  ".join(map(flagged, changed))
-            + f"\nTrain this recipe elsewhere with --run DIR, or continue that run: mttt train --run {quoted(path)}"
+            + "\nTrain this recipe elsewhere with --run DIR, or continue that run: "
+            + f"{program()} train --run {quoted(path)}"
         )
     _check_origin(run, source, anew)
     with refusing():

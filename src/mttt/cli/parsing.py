@@ -3,6 +3,8 @@
 import difflib
 import io
 import re
+import shutil
+import textwrap
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from typing import Any
@@ -10,25 +12,45 @@ from typing import Any
 import tyro
 
 from mttt.cli.arguments import UsageError
+from mttt.cli.described import described, shown
+from mttt.cli.taken import flags
 from mttt.fields import FieldError
 
 
-def parsed(structure: Any, words: Sequence[str], *, known: Sequence[str] = (), **tyro_options: Any) -> Any:
+def parsed(
+    structure: type,
+    words: Sequence[str],
+    *,
+    prog: str,
+    known: Sequence[str] | None = None,
+    about: str | None = None,
+    description: str | None = None,
+    **tyro_options: Any,
+) -> Any:
     """The arguments of a command. What tyro refuses is one sentence, as everything else that is refused.
 
-    `known` are the flags that a misspelt one is compared with.
+    What it does (`about`, or a `description` in lines) and examples are in the docstring of the structure. A misspelt
+    flag is compared with those of the structure, or with those that are `known`.
     """
-    said = io.StringIO()
+    said, (says, examples) = io.StringIO(), described(structure, prog)
+    description = description or _filled(about or says)
     try:
         with redirect_stderr(said):
-            return tyro.cli(structure, args=words, **tyro_options)
+            return tyro.cli(structure, args=words, prog=prog, description=description, **tyro_options)
     except SystemExit as stopped:
         if not stopped.code:
+            if examples:
+                print(f"\n{shown(examples)}")
             raise
         text = _sentence(said.getvalue())
         if (given := re.match(r"Unrecognized[^:]*: ?([^\s,]+)", text)) is not None:
-            raise _unknown(given[1].partition("=")[0], words, known) from None
+            raise _unknown(given[1].partition("=")[0], words, known or flags(structure)) from None
         raise _refused(stopped, text) from None
+
+
+def _filled(text: str) -> str:
+    """Text in lines that the terminal has room for. tyro joins lines again, except those that begin with a space."""
+    return textwrap.indent(textwrap.fill(text, shutil.get_terminal_size().columns - 2), "  ")
 
 
 def _sentence(box: str) -> str:
@@ -90,6 +112,10 @@ def _plain(text: str) -> str:
     return text.removesuffix(".")
 
 
+_CALLED = {"lr": "--optimizer.rate", "learning-rate": "--optimizer.rate"}
+"""what other programs call a flag"""
+
+
 def _unknown(given: str, words: Sequence[str], known: Sequence[str]) -> UsageError:
     """Somebody who knows the last part of a flag need not know the rest, nor which flags take a value."""
     before = words[words.index(given) - 1] if given in words[1:] and not given.startswith("-") else ""
@@ -97,7 +123,11 @@ def _unknown(given: str, words: Sequence[str], known: Sequence[str]) -> UsageErr
         return UsageError(f"{given}: {JSON_PRINTS}")
     if before.startswith("--") and "=" not in before:
         return UsageError(f"{before} takes no value, and '{given}' came after it")
-    ends = [name for name in known if name.rpartition(".")[2] == given.rpartition(".")[2].removeprefix("--")]
-    near = ends[:1] or difflib.get_close_matches(given, known, n=1)
+    bare = given.lstrip("-")
+    called = [name for name in known if name == _CALLED.get(bare)]
+    ends = [name for name in known if name.rpartition(".")[2].lstrip("-") == bare.rpartition(".")[2]]
+    # Without the dashes, which all have in common.
+    close = difflib.get_close_matches(bare, [name.lstrip("-") for name in known], n=1)
+    near = [*called, *ends, *(f"--{name}" for name in close)]
     hint = f"; did you mean {near[0]}?" if near else "; --help lists all options"
     return UsageError(f"unknown option {given}{hint}" if given.startswith("-") else f"unknown word '{given}'{hint}")

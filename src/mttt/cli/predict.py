@@ -15,6 +15,7 @@ from rich.console import Console
 from mttt.cli.arguments import UsageError, refusing
 from mttt.cli.parsing import parsed
 from mttt.cli.say import one_line, printable, say
+from mttt.cli.waiting import waiting
 from mttt.data import BadExample
 from mttt.data.pictures import load_picture
 from mttt.outer import self_check
@@ -25,7 +26,12 @@ from mttt.training import Loaded, load
 
 @dataclass(frozen=True)
 class Arguments:
-    """Classify pictures with a trained model."""
+    """Classify pictures with a trained model.
+
+    Examples:
+        mttt predict runs/digits photo.png --invert  # dark on light, as a scan
+        mttt predict runs/digits a.png b.png --top 1 --json
+    """
 
     run: tyro.conf.Positional[Path]
     """directory of the run"""
@@ -45,17 +51,19 @@ def main(words: list[str], console: Console) -> int:
     if not arguments.images:
         raise UsageError("no image was given: mttt predict RUN IMAGE …")
     if arguments.top < 1:
-        raise UsageError(f"top={arguments.top}: must be 1 or more")
-    with refusing():
+        raise UsageError(f"--top {arguments.top}: must be 1 or more")
+    with refusing(), waiting("reading the model"):
         loaded = load(arguments.run)
         if isinstance(loaded.recipe.data, TextData):
             again = f"mttt generate {arguments.run} --prompt TEXT"
             raise UsageError(f"{arguments.run} is a language model and classifies nothing; let it write: {again}")
         classify = _classifier(loaded, arguments)
-    self_check()
+    with waiting("compiling"):
+        self_check()
     answers = []
     for path in arguments.images:
-        answer = _answer(path, classify)
+        with waiting(f"classifying {one_line(path.name)}" if answers else "compiling"):
+            answer = _answer(path, classify)
         answers.append(answer)
         if not arguments.json:
             _show(answer, console)

@@ -13,7 +13,12 @@ from mttt.recipes.recipe import ViTRecipe
 
 @dataclass(frozen=True)
 class Arguments:
-    """List the presets: recipes with names."""
+    """List the presets: recipes with names.
+
+    Examples:
+        mttt presets
+        mttt presets --mixers  # what --model.mixer can be
+    """
 
     mixers: bool = False
     """list the mixers instead, for --model.mixer, and which --model they are for"""

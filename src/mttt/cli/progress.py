@@ -6,7 +6,8 @@ from contextlib import suppress
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, RenderableColumn, TextColumn
+from rich.spinner import Spinner
 
 from mttt.cli.say import say
 from mttt.runs import Record
@@ -81,16 +82,25 @@ class Lines:
 class Bar:
     """A progress bar with the newest numbers, and a line for each evaluation above it."""
 
-    def __init__(self, console: Console, steps: int, evaluation_name: str, tell: Tell):
+    def __init__(
+        self, console: Console, steps: int, evaluation_name: str, tell: Tell, evaluate_every: int | None = None
+    ):
         self.evaluation_name, self.tell, self.pace = evaluation_name, tell, Pace(steps)
+        self.steps, self.evaluate_every, self.newest = steps, evaluate_every or steps, "compiling …"
+        # The numbers stand still while something compiles, and after the last step.
+        self.turning = RenderableColumn(Spinner("dots"))
         columns = (
+            self.turning,
             BarColumn(bar_width=None),  # what the others leave
             MofNCompleteColumn(),
             TextColumn("{task.fields[numbers]}"),
             TextColumn("{task.fields[left]}"),
         )
         self.progress = Progress(*columns, console=console, expand=True)
-        self.task = self.progress.add_task("", total=steps, numbers="compiling …", left="")
+        self.task = self.progress.add_task("", total=steps, numbers=self.newest, left="")
+
+    doing = ""
+    """what is more worth knowing than the newest numbers"""
 
     def __enter__(self) -> "Bar":
         self.progress.start()
@@ -99,23 +109,34 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.turning.renderable = " "
         with suppress(OSError):  # the terminal may be gone, and why the training ends is more important
             self.progress.stop()
 
     def at(self, step: int) -> None:
         self.pace.at(step)
-        self.progress.update(self.task, completed=step, left=self.pace.left())
+        if self.pace.calls == 2:  # after the first step
+            self.newest = ""
+        due = self.pace.calls > 1 and (step == self.steps or step % self.evaluate_every == 0)
+        self.doing = "evaluating …" if due else ""
+        self.progress.update(self.task, completed=step, left=self.pace.left(), numbers=self.doing or self.newest)
 
     def record(self, record: Record) -> None:
         if record["kind"] == "train":
-            self.progress.update(self.task, numbers=self.tell(record))
+            self.newest = self.tell(record)
+            self.progress.update(self.task, numbers=self.doing or self.newest)
         elif record["kind"] == "skipped":
             say(self.progress.console, _skipped(record))
         else:
             line = f"epoch {record['epoch']:4.1f}  {self.evaluation_name}  {self.tell(record)}"
             say(self.progress.console, line)
+            self.progress.update(self.task, numbers=self.newest)
 
 
-def progress(console: Console, steps: int, evaluation_name: str, tell: Tell = numbers) -> Lines | Bar:
+def progress(
+    console: Console, steps: int, evaluation_name: str, tell: Tell = numbers, evaluate_every: int | None = None
+) -> Lines | Bar:
     """What fits the place that the output goes to. `tell` says what a record says."""
-    return (Bar if console.is_terminal else Lines)(console, steps, evaluation_name, tell)
+    if console.is_terminal:
+        return Bar(console, steps, evaluation_name, tell, evaluate_every)
+    return Lines(console, steps, evaluation_name, tell)

@@ -16,6 +16,7 @@ from mttt.cli.arguments import UsageError
 from mttt.cli.opening import program
 from mttt.cli.parsing import JSON_PRINTS, parsed
 from mttt.cli.say import one_line, say
+from mttt.cli.waiting import waiting
 from mttt.fields import differences
 from mttt.recipes import PRESETS, encode, nearest_preset, recipe_of, words_of
 from mttt.runs import Run, RunError, find_runs, origin, summary
@@ -23,7 +24,12 @@ from mttt.runs import Run, RunError, find_runs, origin, summary
 
 @dataclass(frozen=True)
 class Arguments:
-    """List runs: what differs from the nearest preset, progress, accuracy or bits per byte."""
+    """List runs: what differs from the nearest preset, progress, accuracy or bits per byte.
+
+    Examples:
+        mttt runs                 # those in runs/
+        mttt runs studies --json  # those of another directory, for programs
+    """
 
     directory: tyro.conf.Positional[Path] = Path("runs")
     """where to look, in its folders, too"""
@@ -33,13 +39,14 @@ class Arguments:
 
 def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
-    arguments = parsed(Arguments, words, known=["--json"], prog="mttt runs")
+    arguments = parsed(Arguments, words, prog="mttt runs")
     directory = arguments.directory
     if not directory.is_dir() and (directory.exists() or directory != Arguments.directory):
         what = "is not a directory" if directory.exists() else "does not exist"
         hint = f". {JSON_PRINTS}" if arguments.json else ""
         raise UsageError(f"{directory} {what}{hint}")
-    rows = [_row(path) for path in find_runs(directory)] if directory.is_dir() else []
+    with waiting("reading the runs"):
+        rows = [row_of(path) for path in find_runs(directory)] if directory.is_dir() else []
     if arguments.json:
         print(json.dumps(rows))
     elif not rows:
@@ -49,7 +56,7 @@ def main(words: list[str], console: Console) -> int:
     return 0
 
 
-def _row(path: Path) -> dict[str, Any]:
+def row_of(path: Path) -> dict[str, Any]:
     """What a run's files say; of one that cannot be read, why."""
     try:
         run = Run.open(path)
@@ -92,17 +99,26 @@ def _table(rows: list[dict[str, Any]], directory: Path) -> Table:
             continue
         recipe = _recipe(row)
         state = "now" if row["training"] else row["changed"][:16].replace("T", " ")
-        table.add_row(name, escape(one_line(recipe)), _progress(row), _result(row), state)
+        table.add_row(name, escape(one_line(recipe)), progress_of(row), _result(row), state)
     return table
+
+
+def words_in(row: dict[str, Any]) -> list[str]:
+    """The recipe of a run, in words: its preset, and what differs."""
+    return [row["preset"], *row["differs"], *([] if row["from"] is None else [f"from {row['from']['run']}"])]
 
 
 def _recipe(row: dict[str, Any]) -> str:
     """What a name of our own says already is not said twice."""
-    words = [row["preset"], *row["differs"]]
+    words = words_in(row)
     if row["from"] is None and Path(row["run"]).name == "-".join(words):
         return "as named"
-    text = " ".join(words if row["from"] is None else [*words, f"from {row['from']['run']}"])
-    return re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.3g}", text)  # --json has all digits
+    return short_numbers(" ".join(words))
+
+
+def short_numbers(text: str) -> str:
+    """With three digits; --json has all of them."""
+    return re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.3g}", text)
 
 
 def _result(row: dict[str, Any]) -> str:
@@ -112,7 +128,8 @@ def _result(row: dict[str, Any]) -> str:
     return "" if row["accuracy"] is None else f"{row['accuracy']:.1%}"
 
 
-def _progress(row: dict[str, Any]) -> str:
+def progress_of(row: dict[str, Any]) -> str:
+    """Epochs that are done, and of how many."""
     if row["finished"]:
         return f"{row['epochs']:g} done"
     return f"{row['epoch']:.3g} of {row['epochs']:g}"

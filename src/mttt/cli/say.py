@@ -4,6 +4,8 @@ import unicodedata
 
 from rich.console import Console
 
+from mttt.cli.waiting import erase
+
 _KEPT = "\n\t"
 
 
@@ -29,6 +31,7 @@ def _escaped(char: str) -> str:
 
 def say(console: Console, text: str) -> None:
     """Plain text: a path may look like markup, and a command must stay on its line."""
+    erase()
     console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
 

@@ -10,11 +10,13 @@ from rich.console import Console
 
 from mttt.cli.arguments import UsageError, check_file, check_workers, refusing, unknown
 from mttt.cli.costs import show_costs
+from mttt.cli.described import described
 from mttt.cli.grid import watch
 from mttt.cli.say import count
 from mttt.cli.study_recall import ABOUT as RECALL, RecallArguments, study_recall
 from mttt.cli.study_shakespeare import ABOUT as SHAKESPEARE, ShakespeareArguments, study_shakespeare
 from mttt.cli.subcommands import take_subcommand
+from mttt.cli.waiting import waiting, waiting_for
 from mttt.files import write_json
 from mttt.outer import Interrupted
 from mttt.recipes.check import positive
@@ -48,7 +50,11 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Costs:
-    """Count parameters and FLOPs of every row of the paper's tables 1 and 3. Nothing is trained or run."""
+    """Count parameters and FLOPs of every row of the paper's tables 1 and 3. Nothing is trained or run.
+
+    Examples:
+        mttt study costs --json costs.json
+    """
 
     json: Path | None = None
     """write all numbers to this file"""
@@ -56,7 +62,13 @@ class Costs:
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a study takes that trains."""
+    """What a study takes that trains.
+
+    Examples:
+        {prog} --seeds 1           # every row once
+        {prog} --trial             # is everything there?
+        {prog} --seeds 1 --report  # the report of what is trained
+    """
 
     scale: Literal["small", "paper"] = "small"
     """small: Fashion-MNIST, one night on two cores for everything; paper: ImageNet, the exact recipe"""
@@ -77,9 +89,9 @@ class Arguments:
 
 
 KINDS: dict[str, tuple[type, str]] = {
-    "costs": (Costs, "parameters and FLOPs of every row of tables 1 and 3; nothing is trained"),
+    "costs": (Costs, described(Costs).about),
     **{name: (Arguments, study.about) for name, study in STUDIES.items()},
-    "claims": (Arguments, "all of the above but costs, and a verdict for each of the paper's claims"),
+    "claims": (Arguments, "All of the above but costs, and a verdict for each of the paper's claims."),
     "recall": (RecallArguments, RECALL),
     "shakespeare": (ShakespeareArguments, SHAKESPEARE),
 }
@@ -116,15 +128,16 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
     rows = _rows(name, arguments.only, scale, console)
     if arguments.trial:
         _say(console, f"Two steps of each row on two images of noise, {scale.name} scale: {scale.about}.")
-        for row, (first, second), seconds in try_rows(scale, rows):
+        for row, (first, second), seconds in waiting_for(try_rows(scale, rows), "compiling the next row"):
             _say(console, f"  {row.name:36} loss {first:.4f}, then {second:.4f}  {seconds:.0f} s with compiling")
         return 0
     directory = arguments.out or Path("studies") / arguments.scale
     place = Place(scale, directory, arguments.data)
-    runs_of(place, ALL_ROWS)  # what cannot be reported should show now, not after hours
+    with waiting("reading the runs that are there"):
+        runs_of(place, ALL_ROWS)  # what cannot be reported should show now, not after hours
     left = False
     if not arguments.report:
-        with refusing({"data.path": "--data"}):
+        with refusing({"data.path": "--data"}), waiting("reading the data, checking every row"):
             grid = Grid(place, jobs_of(rows, arguments.seeds))
         try:
             with watch(console) as watcher:
@@ -135,7 +148,8 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
         except Interrupted as stopped:
             _say(console, "\nStopped and saved. The same command continues.")
             return 128 + stopped.signal_number
-    findings, pages = _write(place, name, arguments.seeds, command)
+    with waiting("writing the report"):
+        findings, pages = _write(place, name, arguments.seeds, command)
     if not pages:
         raise UsageError(f"{directory} has no finished run yet; without --report they are trained")
     for page in pages:

@@ -9,16 +9,22 @@ from rich.console import Console
 from mttt.cli.arguments import UsageError, refusing, unknown
 from mttt.cli.grid import watch
 from mttt.cli.say import say
+from mttt.cli.waiting import waiting
 from mttt.outer import Interrupted
 from mttt.recipes.check import positive
 from mttt.studies.recall import PAIRS, ROWS, STEPS, RecallPlace, recall_jobs, work_recall, write_recall
 
-ABOUT = "multi-query associative recall: which causal mixer remembers how many pairs, with a state of which size"
+ABOUT = "Multi-query associative recall: which causal mixer remembers how many pairs, with a state of which size."
 
 
 @dataclass(frozen=True)
 class RecallArguments:
-    """What the study of recall takes."""
+    """What the study of recall takes.
+
+    Examples:
+        {prog}                       # everything
+        {prog} --pairs 16 --seeds 1  # its smallest part
+    """
 
     pairs: tuple[int, ...] = PAIRS
     """numbers of pairs to remember, each 1 to 256; sequences have four times as many tokens"""
@@ -53,7 +59,8 @@ def study_recall(arguments: RecallArguments, command: str, console: Console) -> 
         except Interrupted as stopped:
             say(console, "\nStopped. What was trained is kept, and the same command continues.")
             return 128 + stopped.signal_number
-    written = write_recall(place, command)
+    with waiting("writing the report"):
+        written = write_recall(place, command)
     if written is None:
         raise UsageError(f"{place.directory} has no numbers yet; without --report they are made")
     page, record = written

@@ -9,16 +9,22 @@ from mttt.cli.arguments import UsageError, refusing, unknown
 from mttt.cli.grid import watch
 from mttt.cli.say import say
 from mttt.cli.study_recall import show_claims
+from mttt.cli.waiting import waiting
 from mttt.outer import Interrupted
 from mttt.recipes.check import positive
 from mttt.studies.shakespeare import ROWS, TextPlace, text_jobs, work_text, write_text
 
-ABOUT = "a language model with each causal mixer, by nanoGPT's recipe: loss, and loss by position beyond the context"
+ABOUT = "A language model with each causal mixer, by nanoGPT's recipe: loss, and loss by position beyond the context."
 
 
 @dataclass(frozen=True)
 class ShakespeareArguments:
-    """What the study of language models takes."""
+    """What the study of language models takes.
+
+    Examples:
+        {prog} --seeds 1  # every row once
+        {prog} --report   # the report of what is trained
+    """
 
     seeds: int = 3
     """how many: 0, 1, …"""
@@ -48,7 +54,8 @@ def study_shakespeare(arguments: ShakespeareArguments, command: str, console: Co
         except Interrupted as stopped:
             say(console, "\nStopped and saved. The same command continues.")
             return 128 + stopped.signal_number
-    written = write_text(place, command, arguments.speeds)
+    with waiting("writing the report"):
+        written = write_text(place, command, arguments.speeds)
     if written is None:
         raise UsageError(f"{place.directory} has no finished run yet; without --report they are trained")
     page, record = written

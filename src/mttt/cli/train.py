@@ -4,7 +4,7 @@ import shutil
 import textwrap
 import time
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -24,10 +24,13 @@ from mttt.cli.arguments import (
     value_of,
 )
 from mttt.cli.company import DEVICE_FLAGS, Devices, check_alike, in_company, quiet_unless_first
+from mttt.cli.described import described
 from mttt.cli.opening import make_longer, open_or_create, opened_by_first, program, quoted
 from mttt.cli.parsing import parsed
 from mttt.cli.progress import progress
 from mttt.cli.say import count, say
+from mttt.cli.tracking import TrackerName, check_trackers, feeding
+from mttt.cli.waiting import waiting
 from mttt.cli.wording import beside, wording
 from mttt.data import BadData, BadExample, describe
 from mttt.devices import Company, Placement, placement_of
@@ -60,7 +63,18 @@ _DISTRIBUTED = (
 
 @dataclass(frozen=True)
 class Arguments:
-    """Arguments of mttt train."""
+    """Train a model, or continue a run.
+
+    Examples:
+        mttt train                                        # digits, MTTT-MLP
+        mttt train digits --model.mixer self-attention    # another layer
+        mttt train digits --model.mixer.batching.steps 4  # four inner steps
+        mttt train folder --data.path pictures/           # your own images
+        mttt train --run runs/digits                      # continue a run
+        mttt train --from runs/digits --epochs 5          # from its weights
+        mttt train --recipe runs/digits/recipe.json --seed 1
+        mttt train digits --track tensorboard
+    """
 
     recipe: Annotated[Recipe, tyro.conf.arg(name="")]
     run: Annotated[Path | None, tyro.conf.arg(help=_RUN)] = None
@@ -68,7 +82,9 @@ class Arguments:
     file: Annotated[Path | None, tyro.conf.arg(name="recipe")] = None
     """JSON file with a recipe to start from instead of a preset: the recipe.json of a run, or one of your own"""
     workers: Annotated[int | None, tyro.conf.arg(help=_WORKERS)] = None
-    devices: Devices = Devices()  # noqa: RUF009
+    track: tuple[TrackerName, ...] = ()
+    """show the numbers there while it trains (mttt track does it afterwards)"""
+    devices: Devices = field(default_factory=Devices)
     distributed: Annotated[str, tyro.conf.arg(help=_DISTRIBUTED)] = "auto"
     patience: float = 60.0
     """seconds after which a process that is killed or hangs is given up by the others"""
@@ -78,7 +94,8 @@ def _description(recipe: Recipe) -> str:
     width = max(map(len, PRESETS)) + 4
     presets = "\n".join(_hanging(f"  {name:{width - 2}}", preset.about) for name, preset in PRESETS.items())
     return (
-        f"Train a model: mttt train [PRESET] [--field value ...]\n\nPresets (default: {DEFAULT}):\n{presets}\n\n"
+        f"{described(Arguments).about} mttt train [PRESET] [--field value ...]\n\n"
+        f"Presets (default: {DEFAULT}):\n{presets}\n\n"
         f"Fields that choose by name; the options of the chosen kind are below:\n{_choices(recipe)}"
     )
 
@@ -115,7 +132,7 @@ def parse(words: list[str]) -> tuple[str | None, Arguments]:
     arguments = parsed(
         Arguments,
         rest,
-        known=[*recipe_flags(base), *_STARTS, "--workers", *DEVICE_FLAGS],
+        known=[*recipe_flags(base), *_STARTS, "--workers", "--track", *DEVICE_FLAGS],
         default=Arguments(base),
         prog="mttt train",
         description=_description(base),
@@ -151,21 +168,24 @@ def main(words: list[str], console: Console) -> int:
     with refusing():
         preset, arguments = parse(words)
         check_workers(arguments.workers)
+        check_trackers(arguments.track, "--track")
         path = arguments.run or default_path(preset, arguments)
     with in_company(arguments.distributed, arguments.patience) as company:
         return _train(preset, arguments, path, company, quiet_unless_first(company, console))
 
 
 def _train(preset: str | None, arguments: Arguments, path: Path, company: Company, console: Console) -> int:
-    with refusing():
+    with refusing(), waiting("reading the data") as wait:
         data = arguments.recipe.data.load()
+        wait("checking the recipe")
         wanted = arguments.devices
         placement = placement_of(data=wanted.data, sequence=wanted.sequence, sharded=wanted.parameters == "sharded")
         prepare(arguments.recipe, data).on(placement).check()
     check_alike(company, {"recipe": encode(arguments.recipe), "version": versions(), "data set": describe(data)})
     start, anew = arguments.start, arguments.start is None and preset is not None
     open_here = partial(open_or_create, path, arguments.recipe, data, console, source=start, anew=anew)
-    opened = opened_by_first(company, open_here, path, data, console)
+    with waiting("opening the run"):
+        opened = opened_by_first(company, open_here, path, data, console)
     if opened.finished:
         return _tell_finished(opened.run, console) if company.first else 0
     begin = time.monotonic()
@@ -179,19 +199,24 @@ def _train(preset: str | None, arguments: Arguments, path: Path, company: Compan
             say(console, _where(placement, company))
         workers = default_workers(data) if arguments.workers is None else arguments.workers
         try:
-            with progress(console, prepared.plan.steps, data.evaluation_name, words.numbers) as observer:
-                evaluation = launch(prepared, data, run, observer, workers=workers, company=company)
+            plan, shown = prepared.plan, (data.evaluation_name, words.numbers)
+            with (
+                feeding(arguments.track if company.first else (), run, console) as feeds,
+                progress(console, plan.steps, *shown, evaluate_every=plan.evaluate_every) as observer,
+            ):
+                evaluation = launch(prepared, data, run, feeds.beside(observer), workers=workers, company=company)
         except BadExample as error:
             if not hasattr(prepared.recipe.data, "on_error"):
                 raise BadData(str(error)) from error
             skip = f"{program()} train --run {quoted(path)} --data.on-error skip"
             raise BadData(f"{error}. Replace or delete the file, or train without it: {skip}") from error
         except Interrupted as stopped:
-            again = f"{program()} train --run {quoted(path)}"
+            again = " ".join([f"{program()} train --run {quoted(path)}", *_tracking(arguments)])
             with suppress(OSError):  # the terminal may be gone
                 say(console, f"\nStopped and saved at step {stopped.step}. Continue with: {again}")
             return 128 + stopped.signal_number
-        figures = draw_figures(run) if company.first else []
+        with waiting("drawing figures"):
+            figures = draw_figures(run) if company.first else []
     seconds = time.monotonic() - begin
     say(console, f"\n{words.result(evaluation, data)}, after {seconds:.0f} s in this process.")
     if skipped := run.metrics.read("skipped"):
@@ -206,6 +231,10 @@ def _train(preset: str | None, arguments: Arguments, path: Path, company: Compan
     return 0
 
 
+def _tracking(arguments: Arguments) -> list[str]:
+    return ["--track", *arguments.track] if arguments.track else []
+
+
 def _where(placement: Placement, company: Company) -> str:
     processes = f", {company.count} processes" if company.count > 1 else ""
     return f"On {placement}{processes}"
@@ -214,7 +243,8 @@ def _where(placement: Placement, company: Company) -> str:
 def _tell_finished(run: Run, console: Console) -> int:
     assert run.result is not None
     say(console, f"{run.path} is finished: accuracy {run.result['accuracy']:.1%}. Train again with --run DIR.")
-    complete_figures(run)  # killed before they were drawn, or matplotlib came later
+    with waiting("drawing figures"):
+        complete_figures(run)  # killed before they were drawn, or matplotlib came later
     _next_steps(run, console)
     return 0
 

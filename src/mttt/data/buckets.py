@@ -9,14 +9,39 @@ from jaxtyping import Bool, Shaped
 
 
 class Padded(NamedTuple):
-    """Inputs of one length, and which of their tokens are real."""
+    """What `pad_to_bucket` returns: inputs of one length, and which of their tokens are real.
+
+    Fields:
+    - tokens: (b, n, …), zeros where there is no token
+    - mask: (b, n), True for real tokens
+
+    Example:
+
+        >>> import numpy as np, mttt
+        >>> padded = mttt.pad_to_bucket([np.ones((3, 16)), np.ones((5, 16))], [4, 8])
+        >>> padded.tokens.shape, padded.mask.sum(axis=1).tolist()
+        ((2, 8, 16), [3, 5])
+    """
 
     tokens: Shaped[np.ndarray, "b n *rest"]
     mask: Bool[np.ndarray, "b n"]
 
 
 def bucket(n: int, lengths: Sequence[int]) -> int:
-    """The smallest of the lengths that holds n tokens."""
+    """The smallest of the lengths that holds n tokens.
+
+    Arguments:
+    - n: a whole number
+    - lengths: whole numbers, in any order
+
+    Returns: one of `lengths`. If all are smaller than n, that is an error.
+
+    Example:
+
+        >>> import mttt
+        >>> mttt.bucket(9, [8, 16, 32])
+        16
+    """
     for name, whole in [("n", n), *(("lengths", length) for length in lengths)]:
         if isinstance(whole, bool) or not isinstance(whole, Integral):
             raise TypeError(f"{name}: {whole!r} came; expected whole numbers")
@@ -30,10 +55,25 @@ def bucket(n: int, lengths: Sequence[int]) -> int:
 
 
 def pad_to_bucket(inputs: Sequence[Shaped[np.ndarray, "_ *rest"]], lengths: Sequence[int]) -> Padded:
-    """Stack inputs (n, …) of several n, padded with zeros to the smallest of `lengths` that holds the longest of them.
+    """Stack inputs of several lengths, padded with zeros to the smallest of `lengths` that holds the longest of them.
 
-    A program that is compiled for each of a few lengths then serves all inputs. `mask` is what mixers, stacks and
-    models take: real tokens come out as if there were no padding.
+    A program that is compiled for each of a few lengths then serves all inputs.
+
+    Arguments:
+    - inputs: arrays (n, …) of several n, alike in all other axes
+    - lengths: whole numbers, in any order
+
+    Returns: `Padded(tokens, mask)`. `mask` is what mixers, stacks and models take: real tokens come out as if there
+    were no padding.
+
+    Example:
+
+        >>> import equinox as eqx, jax, mttt, numpy as np
+        >>> inputs = [np.ones((3, 16), np.float32), np.ones((5, 16), np.float32)]
+        >>> padded = mttt.pad_to_bucket(inputs, [4, 8])
+        >>> layer = mttt.SelfAttention(16, 2, key=jax.random.key(0))
+        >>> jax.vmap(lambda tokens, mask: layer(tokens, mask=mask).tokens)(*padded).shape
+        (2, 8, 16)
     """
     if not inputs:
         raise ValueError("no inputs to pad; expected at least one")

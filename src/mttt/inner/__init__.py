@@ -37,6 +37,7 @@ from mttt.inner.rates import (
     MeanRates as MeanRates,
     PlacedRates as PlacedRates,
     Rates as Rates,
+    TokenRates as TokenRates,
 )
 from mttt.inner.reconstruction import Reconstruction as Reconstruction
 from mttt.inner.start import Frozen as Frozen, Memory as Memory, Trained as Trained, Zeros as Zeros

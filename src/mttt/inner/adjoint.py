@@ -28,7 +28,32 @@ GROUP = 256
 
 
 class Adjoint(eqx.Module):
-    """How the inner loop's sums, answers and steps are run, so that the outer loop can differentiate them."""
+    """What the outer backward pass keeps of the inner loop, and what it makes again.
+
+    The choice changes no number but for rounding.
+
+    To implement: `keeps_problem`, `sum`, `map`, `repeat` and `read`, which run the loop's sums, answers, steps and
+    chunks so that they can be differentiated. An adjoint of your own leaves to another one what it does not change.
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> class KeepAnswers(mttt.Adjoint):  # recompute all but the answers
+        ...     other: mttt.Adjoint = mttt.Recompute()
+        ...     def keeps_problem(self, tokens):
+        ...         return self.other.keeps_problem(tokens)
+        ...     def sum(self, function, content, learner, *, tokens, alone):
+        ...         return self.other.sum(function, content, learner, tokens=tokens, alone=alone)
+        ...     def map(self, function, content, learner):
+        ...         return function(content)
+        ...     def repeat(self, step, carry, phase):
+        ...         return self.other.repeat(step, carry, phase)
+        ...     def read(self, form, carry, chunks):
+        ...         return self.other.read(form, carry, chunks)
+        >>> layer = mttt.TTT(16, 2, learner=mttt.MLPLearner, adjoint=KeepAnswers(), key=jax.random.key(0))
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+    """
 
     @abc.abstractmethod
     def keeps_problem(self, tokens: int) -> bool:
@@ -79,7 +104,19 @@ def read_plainly(form: Any, carry: C, chunks: Content) -> tuple[C, Array]:
 
 @final
 class Keep(Adjoint):
-    """Keep everything, as automatic differentiation does."""
+    """Keep everything, as automatic differentiation does: more memory, and nothing is computed twice.
+
+    For short inputs. In a sequence it keeps W of every chunk.
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> make = lambda adjoint: mttt.TTT(16, 2, learner=mttt.MLPLearner, adjoint=adjoint, key=jax.random.key(0))
+        >>> x = jax.random.normal(jax.random.key(1), (10, 16))
+        >>> kept, recomputed = (eqx.filter_jit(make(how))(x).tokens for how in (mttt.Keep(), mttt.Recompute()))
+        >>> bool(jnp.allclose(kept, recomputed, atol=1e-5))
+        True
+    """
 
     def keeps_problem(self, tokens: int) -> bool:
         return True
@@ -99,14 +136,25 @@ class Keep(Adjoint):
 
 @final
 class Recompute(Adjoint):
-    """A few tokens at a time: what is wider than a token exists for one block of tokens only.
+    """A few tokens at a time: what is wider than a token exists for one block of tokens only. This is the default.
 
     What a learner makes of a token (for the MLP, arrays of four times its width) would otherwise be kept for all n
     tokens until the outer backward pass. Here it is made again then, block by block, while it is small enough for a
-    cache. Only a `TokenwiseLearner` can be shown a few tokens at a time; others see all of them.
+    cache. Only a `TokenwiseLearner` can be shown a few tokens at a time; others see all of them. In a sequence, W is
+    kept before each group of chunks, and the chunks of one group are read again at a time.
 
-    `block` is how many tokens a block has, at most; by default 32√n / expansion (8√n for the MLP). That was measured,
-    not derived (docs/performance.md): smaller blocks take less memory, larger ones make better matmuls.
+    Arguments:
+    - block: how many tokens a block has, at most. By default about 32√n / expansion (8√n for the MLP), and in a
+      sequence √(n/b) chunks of b tokens or 256 tokens, if that is fewer. That was measured, not derived: smaller blocks
+      take less memory, larger ones make better matmuls
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> how = mttt.Recompute(block=4)  # blocks of 4, 4 and 2 tokens
+        >>> layer = mttt.TTT(16, 2, learner=mttt.MLPLearner, adjoint=how, key=jax.random.key(0))
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
     """
 
     block: int | None = eqx.field(default=None, static=True)

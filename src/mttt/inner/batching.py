@@ -43,7 +43,26 @@ class Phase(NamedTuple):
 
 
 class Batching(eqx.Module):
-    """T steps over n tokens."""
+    """Which tokens each of the T inner steps learns from, for loops over all tokens of an input.
+
+    To implement: the static field `steps`, which is T; `looks`; and `draw(n, mask=, key=)`. A batching of your own may
+    draw from one that is there.
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> class EverySecond(mttt.Batching):  # learn from every second token only
+        ...     steps: int = eqx.field(default=1, static=True)
+        ...     @property
+        ...     def looks(self):
+        ...         return self.steps
+        ...     def draw(self, n, *, mask=None, key=None):
+        ...         these = jnp.arange(n) % 2 == 0
+        ...         return mttt.FullBatch(self.steps).draw(n, mask=these if mask is None else these & mask)
+        >>> layer = mttt.TTT(16, 2, learner=mttt.MLPLearner, batching=EverySecond(), key=jax.random.key(0))
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+    """
 
     steps: eqx.AbstractVar[int]
 
@@ -73,7 +92,19 @@ class Split(Batching):
 
 @final
 class FullBatch(Batching):
-    """Every step learns from all tokens."""
+    """Every step learns from all tokens: T steps take T forward and backward passes over n tokens.
+
+    Arguments:
+    - steps: T, 1 by default. 0 is no learning at test time: W_T = W₀
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.TTT(16, 2, learner=mttt.MLPLearner, batching=mttt.FullBatch(4), key=jax.random.key(0))
+        >>> mixed = eqx.filter_jit(layer)(jax.random.normal(jax.random.key(1), (10, 16)), trace=True)
+        >>> mixed.losses.shape, bool(jnp.all(mixed.losses[:, -1] < mixed.losses[:, 0]))
+        ((2, 5), True)
+    """
 
     steps: int = eqx.field(default=1, static=True)
 
@@ -108,11 +139,24 @@ def every_row(content: PyTree[Array], mask: Bool[Array, " n"] | None) -> Rows:
 
 @final
 class MiniBatches(Batching):
-    """A random split of the tokens into T mini-batches, one step each: every token is used exactly once.
+    """SGD: a random split of the tokens into T mini-batches, one step each, so that every token is used exactly once.
 
-    Where T does not divide n, the first n mod T mini-batches have one token more. With a key the split is random;
-    without one, as in evaluation, it is a random split that is always the same. With a mask, the real tokens are split
-    as they would be without the others. A mini-batch without any (fewer real tokens than T) has a gradient of 0.
+    T steps look at every token once, as one step of `FullBatch` does. Where T does not divide n, the first n mod T
+    mini-batches have one token more. With a key the split is random; without one, as in evaluation, it is a random
+    split that is always the same. With a mask, the real tokens are split as they would be without the others. A
+    mini-batch without any (fewer real tokens than T) has a gradient of 0.
+
+    Arguments:
+    - steps: T, at most n; 4 by default. 0 is no learning at test time
+    - seed: of the split that is used without a key; 0 by default
+
+    Example:
+
+        >>> import equinox as eqx, jax, mttt
+        >>> layer = mttt.TTT(16, 2, learner=mttt.MLPLearner, batching=mttt.MiniBatches(4), key=jax.random.key(0))
+        >>> x = jax.random.normal(jax.random.key(1), (10, 16))
+        >>> eqx.filter_jit(layer)(x, key=jax.random.key(2), trace=True).losses.shape
+        (2, 5)
     """
 
     steps: int = eqx.field(default=4, static=True)

@@ -19,22 +19,62 @@ from mttt.nn.axis import count_of_all, mean_of, total
 
 
 class Start(eqx.Module):
-    """Where learning begins: W₀, and what the first step from it needs."""
+    """Where learning begins: W₀, and what the first step from it needs.
+
+    A layer makes the start of each head as `start(learner)`.
+
+    To implement: `begin(lesson)` for the loop over all tokens, `first(optimizer, dtype)` for the loop that learns while
+    it reads. A start of your own hands W₀ to one that is there.
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> class Doubled(mttt.Start):  # W₀ is twice what the outer loop trains
+        ...     learner: eqx.Module
+        ...     def _twice(self):
+        ...         return mttt.Trained(jax.tree.map(lambda a: 2 * a if eqx.is_inexact_array(a) else a, self.learner))
+        ...     def begin(self, lesson):
+        ...         return self._twice().begin(lesson)
+        ...     def first(self, optimizer, dtype):
+        ...         return self._twice().first(optimizer, dtype)
+        >>> layer = mttt.TTT(16, 2, learner=mttt.LinearLearner, start=Doubled, key=jax.random.key(0))
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+    """
 
     @abc.abstractmethod
     def first(self, optimizer: Optimizer, dtype: Any) -> "Carry":
-        """W₀, before any step; `dtype` is that of the inner loop."""
+        """W₀ as a `Carry`, before any step; `dtype` is that of the inner loop."""
 
     @abc.abstractmethod
     def begin(self, lesson: "Lesson") -> "Begun":
-        """The first carry; a start that knows a cheaper first step than the general one has taken it."""
+        """The first carry for a lesson; a start that knows a cheaper first step than the general one has taken it."""
 
 
 @final
 class Carry(Start):
-    """W_t in its learner, what the optimizer remembers, and t. To learn on from it is to begin with it.
+    """What learning leaves behind: W_t in its learner, what the optimizer remembers, and t.
 
-    It is a pytree: it can be kept, saved, shown, and given back to `inner_loop` with other tokens.
+    It is a pytree: it can be kept, saved and shown. Given to `inner_loop` as the start, it continues the learning, on
+    the same tokens or on others, with the same optimizer.
+
+    Arguments:
+    - learner: the learner with W_t; call it with inputs (m, k)
+    - state: of the optimizer, None for `GradientDescent`
+    - t: how many steps were taken, a whole number (); None: the learner keeps data and takes no steps
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> key = jax.random.key(0)
+        >>> start = mttt.Trained(mttt.LinearLearner(8, key=key))
+        >>> parts = mttt.Reconstruction(16, 8, key=key), mttt.GradientDescent(), mttt.FullBatch(2)
+        >>> some, others = jax.random.normal(key, (2, 10, 16))
+        >>> learn = eqx.filter_jit(mttt.inner_loop)
+        >>> carry = learn(start, *parts, some).carry
+        >>> more = learn(carry, *parts, others).carry
+        >>> int(carry.t), int(more.t), more.learner(jnp.ones((3, 8))).shape
+        (2, 4, (3, 8))
     """
 
     learner: Any
@@ -43,7 +83,7 @@ class Carry(Start):
 
     @classmethod
     def at_start(cls, learner: Any, lesson: "Lesson") -> "Carry":
-        """t = 0."""
+        """t = 0, for a lesson that may have a mask."""
         if lesson.mask is not None and not isinstance(learner, TokenwiseLearner):
             raise ValueError(
                 f"{type(learner).__name__} may mix tokens, so padding would change what real tokens get. Make it a "
@@ -76,7 +116,7 @@ class Carry(Start):
         return eqx.filter(self.learner, eqx.is_inexact_array)
 
     def update(self, optimizer: Optimizer, gradient: PyTree[Array]) -> "Carry":
-        """The next one."""
+        """The next one, after a step of the optimizer along the gradient."""
         weights, rest = eqx.partition(self.learner, eqx.is_inexact_array)
         t = jnp.zeros((), int) if self.t is None else self.t
         updated, state = optimizer.step(gradient, self.state, weights, t)

@@ -11,7 +11,23 @@ from mttt.nn.check import check_whole
 
 
 class Chunking(eqx.Module):
-    """Tokens in order, `size` at a time: one step of the inner loop for each chunk, at the weights before it."""
+    """Tokens in order, `size` at a time: one step of the inner loop for each chunk, at the weights before it.
+
+    To implement: the static field `size`, and `learns_first`. `Chunks` and `AnswerThenLearn` are all that there is to
+    choose from; a subclass gives one of them another default or name.
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> class Lines(mttt.Chunking):  # a step for each line of 5 tokens
+        ...     size: int = eqx.field(default=5, static=True)
+        ...     @property
+        ...     def learns_first(self):
+        ...         return True
+        >>> layer = mttt.CausalTTT(16, 2, learner=mttt.AffineLearner, chunks=Lines(), key=jax.random.key(0))
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+    """
 
     size: eqx.AbstractVar[int]
 
@@ -28,8 +44,19 @@ class Chunking(eqx.Module):
 class Chunks(Chunking):
     """Learn, then answer: a token's W has learned from it and from all tokens before it, and from none after.
 
-    The gradients of a chunk's tokens are taken at the W before the chunk. `size` = 1 is the paper's T = n: every token
-    is a step of its own.
+    A chunk is one step: the gradients of all of its tokens are taken at the W before the chunk.
+
+    Arguments:
+    - size: b, the tokens of a chunk; 16 by default. 1 is the paper's T = n: every token is a step of its own
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.CausalTTT(16, 2, learner=mttt.AffineLearner, chunks=mttt.Chunks(5), key=jax.random.key(0))
+        >>> x = jax.random.normal(jax.random.key(1), (10, 16))
+        >>> mix = eqx.filter_jit(lambda x: layer(x).tokens)
+        >>> bool(jnp.allclose(mix(x)[:7], mix(x.at[7:].set(0))[:7], atol=1e-5))  # later tokens are not seen
+        True
     """
 
     size: int = eqx.field(default=16, static=True)
@@ -43,7 +70,20 @@ class Chunks(Chunking):
 class AnswerThenLearn(Chunking):
     """All tokens of a chunk answer with the W before the chunk, which has learned from all chunks before it.
 
-    For large chunks, in which the answers of a chunk are one product, such as LaCT's (Zhang et al., 2025).
+    For large chunks, in which the answers of a chunk are one product, such as LaCT's.
+
+    Arguments:
+    - size: b, the tokens of a chunk; 1024 by default
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> chunks = mttt.AnswerThenLearn(5)
+        >>> layer = mttt.CausalTTT(16, 2, learner=mttt.SwiGLULearner, chunks=chunks, key=jax.random.key(0))
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+
+    Reference: Zhang et al. (2025), *Test-Time Training Done Right*, arXiv 2505.23884.
     """
 
     size: int = eqx.field(default=1024, static=True)

@@ -14,15 +14,40 @@ from mttt.nn.roles import Constant, constant_unless_array, value_of
 
 
 class Kernel(eqx.Module):
-    """κ(x, x′) of two sets of points, as its logarithm so that no exponential overflows."""
+    """κ(x, x′), how alike two points are, as its logarithm so that no exponential overflows.
+
+    To implement: `log(queries, points)`. A part that is the same for all points may be left out: the estimator divides
+    it out.
+
+    Example:
+
+        >>> from functools import partial
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> class Laplace(mttt.Kernel):  # κ(x, x′) = exp(−‖x − x′‖₁)
+        ...     def log(self, queries, points):
+        ...         return -jnp.sum(jnp.abs(queries[:, None] - points[None]), axis=2)
+        >>> learner = mttt.NadarayaWatson(8, kernel=Laplace())
+        >>> learner.fit(jnp.eye(8), jnp.eye(8))(jnp.ones((3, 8))).shape
+        (3, 8)
+    """
 
     @abc.abstractmethod
     def log(self, queries: Float[Array, "m k"], points: Float[Array, "n k"]) -> Float[Array, "m n"]:
-        """log κ(queryᵢ, pointⱼ)."""
+        """log κ(queryᵢ, pointⱼ), (m, n), of queries (m, k) and points (n, k)."""
 
 
 class ExponentialKernel(Kernel):
-    """κ(x, x′) = exp(x·x′ · scale). With scale k^(−½) the estimator is softmax attention."""
+    """κ(x, x′) = exp(x·x′ · scale), with which the estimator is softmax attention.
+
+    Arguments:
+    - scale: k^(−½) by default, as in attention. A number is fixed; an array () is learned by the outer loop
+
+    Example:
+
+        >>> import jax.numpy as jnp, mttt
+        >>> mttt.ExponentialKernel(scale=0.5).log(jnp.ones((1, 4)), jnp.ones((2, 4))).tolist()
+        [[2.0, 2.0]]
+    """
 
     scale: Constant | Float[Array, ""]
 
@@ -38,7 +63,21 @@ class ExponentialKernel(Kernel):
 
 
 class GaussianKernel(Kernel):
-    """κ(x, x′) = exp(−‖x − x′‖² / 2h²), symmetric in its arguments. The bandwidth is h = k^¼ unless given."""
+    """κ(x, x′) = exp(−‖x − x′‖² / 2h²), symmetric in its arguments.
+
+    `log` leaves out −‖x‖² / 2h² of the query x: it is the same for all points, and the estimator divides it out.
+
+    Arguments:
+    - bandwidth: h, by default k^¼. A number is fixed; an array () is learned by the outer loop
+
+    Example:
+
+        >>> import jax.numpy as jnp, mttt
+        >>> learner = mttt.NadarayaWatson(2, kernel=mttt.GaussianKernel(0.1))
+        >>> points = jnp.array([[0.0, 0.0], [1.0, 1.0]])
+        >>> learner.fit(points, 2 * points)(points).tolist()  # with a small h, the label of the nearest point
+        [[0.0, 0.0], [2.0, 2.0]]
+    """
 
     bandwidth: Constant | Float[Array, ""]
 
@@ -71,7 +110,28 @@ class Fitted(eqx.Module):
 
 @final
 class NadarayaWatson(NonParametric):
-    """Learns by heart: answers with the average of the labels, weighted by κ(x, xᵢ)."""
+    """Learns by heart: answers with the average of the labels yᵢ, weighted by κ(x, xᵢ).
+
+        f(x) = Σᵢ κ(x, xᵢ) yᵢ / Σᵢ κ(x, xᵢ)
+
+    It has no weights, so it starts with `Memory` and takes no steps. With the exponential kernel, a `TTT` layer of it
+    is self-attention. Its time and memory grow with n².
+
+    Arguments:
+    - width: k, the width of the head; not used, as there is no W to shape
+    - kernel: κ; `ExponentialKernel()` by default
+    - key: not used, as there is nothing to draw
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> queries, points, labels = jax.random.normal(jax.random.key(0), (3, 10, 8))
+        >>> answers = mttt.NadarayaWatson(8).fit(points, labels)(queries)
+        >>> bool(jnp.allclose(answers, jax.nn.softmax(queries @ points.T / 8**0.5) @ labels, atol=1e-5))
+        True
+
+    Reference: Sun et al. (2023), *Learning to (Learn at Test Time)*, arXiv 2310.13807, equations 8 and 9.
+    """
 
     kernel: Kernel
 

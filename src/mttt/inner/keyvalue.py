@@ -15,16 +15,36 @@ from mttt.nn.norm import LayerNorm
 
 
 class RowLoss(eqx.Module):
-    """How wrong an answer is, for each row."""
+    """How wrong an answer is, for each row.
+
+    To implement: `__call__(answers, targets)`, from (n, k) and (n, k) to (n,).
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> class AbsoluteLoss(mttt.RowLoss):
+        ...     def __call__(self, answers, targets):
+        ...         return jnp.sum(jnp.abs(answers - targets), axis=1)
+        >>> task = mttt.KeyValue(16, 8, loss=AbsoluteLoss(), key=jax.random.key(0))
+        >>> task(jnp.ones((10, 16))).losses_of(jnp.zeros((10, 8))).shape
+        (10,)
+    """
 
     @abc.abstractmethod
     def __call__(self, answers: Float[Array, "n k"], targets: Float[Array, "n k"]) -> Float[Array, " n"]:
-        """The loss of each row."""
+        """The loss of each row, (n,), of answers (n, k) and targets (n, k)."""
 
 
 @final
 class SquaredLoss(RowLoss):
-    """½‖answer − target‖²."""
+    """½‖answer − target‖², for each row.
+
+    Example:
+
+        >>> import jax.numpy as jnp, mttt
+        >>> mttt.SquaredLoss()(jnp.ones((2, 4)), jnp.zeros((2, 4))).tolist()
+        [2.0, 2.0]
+    """
 
     def __call__(self, answers: Float[Array, "n k"], targets: Float[Array, "n k"]) -> Float[Array, " n"]:
         return 0.5 * jnp.sum((answers - targets) ** 2, axis=1)
@@ -32,7 +52,14 @@ class SquaredLoss(RowLoss):
 
 @final
 class DotLoss(RowLoss):
-    """−answer·target: every token pulls as hard, however well it is known already."""
+    """−answer·target, for each row: every token pulls as hard, however well it is known already.
+
+    Example:
+
+        >>> import jax.numpy as jnp, mttt
+        >>> mttt.DotLoss()(jnp.ones((2, 4)), jnp.ones((2, 4))).tolist()
+        [-4.0, -4.0]
+    """
 
     def __call__(self, answers: Float[Array, "n k"], targets: Float[Array, "n k"]) -> Float[Array, " n"]:
         return -jnp.sum(answers * targets, axis=1)
@@ -55,13 +82,34 @@ def _unit(rows: Float[Array, "n k"]) -> Float[Array, "n k"]:
 
 @final
 class KeyValue(TokenwiseTask):
-    """Answer the key of a token with its value: ℓ(f(key), value), both views of the token, k wide.
+    """Answer the key of a token with its value, the task of linear attention and its successors.
 
-    With `residual` the target is value − key, and the layer's output is its query plus the answer: the learner has to
-    know only what differs. With `norm` the answer is normalised, in the task and in the output alike; all heads have
-    their own scale and shift. With `unit` keys and queries have norm 1, as the delta rule wants them. `output_norm`
-    normalises what leaves the layer's heads, and nothing in the task, as DeltaNet does.
-    `KeyValue(dim, width, residual=True, norm=True, key=key)` is the task of TTT-Linear and TTT-MLP (Sun et al., 2024).
+        ℓ(W) = loss(f(key; W), value)        key and value are affine views of the token, k wide
+
+    `KeyValue(dim, width, residual=True, norm=True, key=key)` is the task of TTT-Linear and TTT-MLP, `unit=True,
+    output_norm=True` that of the delta rules. A token costs O(d·k) once.
+
+    Arguments:
+    - dim: d, the width of a token
+    - width: k, the width of the head that learns
+    - loss: a `RowLoss`; ½‖answer − target‖² by default
+    - norm: whether the answer is normalised (LN), in the task and in the output alike. Each head has its own scale and
+      shift
+    - residual: whether the target is value − key, and the output the query plus the answer: the learner then has to
+      know only what differs
+    - unit: whether keys and queries have norm 1, as the delta rule wants them
+    - output_norm: whether what leaves the head is normalised (LN), and nothing in the task, as DeltaNet does
+    - key: random key for the two views
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> task = mttt.KeyValue(16, 8, unit=True, key=jax.random.key(0))
+        >>> problem = task(jax.random.normal(jax.random.key(1), (10, 16)))
+        >>> problem.inputs.shape, bool(jnp.allclose(jnp.sum(problem.inputs**2, axis=1), 1, atol=1e-3))
+        ((10, 8), True)
+
+    Reference: Sun et al. (2024), arXiv 2407.04620; Yang et al. (2024), arXiv 2406.06484 (DeltaNet).
     """
 
     key: Dense

@@ -32,14 +32,38 @@ Apply = Callable[[AffineMap, Float[Array, "n i"]], Float[Array, "n o"]]
 
 
 class LayeredLearner(TokenwiseLearner):
-    """The promise that W is the weights of affine maps, each used once in an answer and only through `apply`."""
+    """A `TokenwiseLearner` whose W is the weights of affine maps, each used once in an answer, through `apply`.
+
+    Such learners have fast forms in sequences: a chunk takes a few products, and no token's weights are made
+    (`CausalTTT`). Their steps can be undone, too (`Undo`).
+
+    To implement: `through(inputs, apply)`, and the static field `expansion` of `TokenwiseLearner`. A map is any module
+    x ↦ xA + b for rows x, with b as its attribute `bias`, None if there is none: `mttt.nn.Dense`, for example.
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> class Deep(mttt.LayeredLearner):
+        ...     maps: tuple[mttt.nn.Dense, ...]
+        ...     expansion: float = eqx.field(static=True)
+        ...     def __init__(self, width, *, key):
+        ...         self.maps = tuple(mttt.nn.Dense(width, width, key=key) for key in jax.random.split(key))
+        ...         self.expansion = 1.0
+        ...     def through(self, inputs, apply):
+        ...         first, second = self.maps
+        ...         return apply(second, jnp.tanh(apply(first, inputs)))
+        >>> layer = mttt.CausalTTT(16, 2, learner=Deep, chunks=mttt.Chunks(5), key=jax.random.key(0))
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+    """
 
     @abc.abstractmethod
     def through(self, inputs: Float[Array, "n k"], apply: Apply) -> Float[Array, "n k"]:
-        """Answer each row, with apply(map, x) wherever a map is to be applied to x."""
+        """Answer each row of inputs (n, k), with `apply(map, x)` in the place of `map(x)`."""
 
     @final
     def __call__(self, inputs: Float[Array, "n k"], *, key: PRNGKeyArray | None = None) -> Float[Array, "n k"]:
+        """Answer each row of inputs (n, k) with k floats; `key` is not used."""
         return self.through(inputs, lambda layer, x: layer(x))
 
 

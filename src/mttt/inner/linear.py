@@ -27,7 +27,26 @@ class Linear(eqx.Module):
 
 @final
 class LinearLearner(LayeredLearner):
-    """f(x; W) = Wx, written for tokens as rows. `kernel_init` draws W₀."""
+    """f(x; W) = Wx, the linear learner: n tokens are rows, (n, k) ↦ (n, k).
+
+    It costs O(n·k²) a step. MTTT-Linear is this learner from W₀ = 0, one step, without Decoder LN, and equals linear
+    attention with identity map: `TTT(dim, heads, learner=LinearLearner, start=Zeros, task=partial(Reconstruction,
+    decoder_norm=False), key=key)`.
+
+    Arguments:
+    - width: k, the width of the head that learns
+    - kernel_init: draws W₀ (k, k); uniform after Xavier by default
+    - key: random key for W₀
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> learner = mttt.LinearLearner(8, key=jax.random.key(0))
+        >>> learner(jnp.ones((10, 8))).shape, learner.weight.shape
+        ((10, 8), (8, 8))
+
+    Reference: Sun et al. (2023), *Learning to (Learn at Test Time)*, arXiv 2310.13807.
+    """
 
     weight: Float[Array, "k k"]
     expansion: float = eqx.field(static=True)
@@ -43,7 +62,25 @@ class LinearLearner(LayeredLearner):
 
 @final
 class AffineLearner(LayeredLearner):
-    """f(x; W, b) = Wx + b: the inner model of TTT-Linear (Sun et al., 2024)."""
+    """f(x; W, b) = Wx + b: the inner model of TTT-Linear.
+
+    It costs O(n·k²) a step, as `LinearLearner` does. b starts at 0.
+
+    Arguments:
+    - width: k, the width of the head that learns
+    - kernel_init: draws W₀ (k, k); uniform after Xavier by default
+    - key: random key for W₀
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> learner = mttt.AffineLearner(8, key=jax.random.key(0))
+        >>> learner(jnp.ones((10, 8))).shape, learner.bias.shape
+        ((10, 8), (8,))
+
+    Reference: Sun et al. (2024), *Learning to (Learn at Test Time): RNNs with Expressive Hidden States*, arXiv
+    2407.04620.
+    """
 
     weight: Float[Array, "k k"]
     bias: Float[Array, " k"]

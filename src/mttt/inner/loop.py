@@ -16,7 +16,22 @@ from mttt.nn.mask import keep_real
 
 
 class Learned(NamedTuple):
-    """W_T and all that goes with it; ℓ(W₀), …, ℓ(W_T) over all tokens if they were asked for."""
+    """What `inner_loop` returns.
+
+    Fields:
+    - carry: `carry.learner` holds W_T; with the optimizer's state and t, it can be the start of another loop
+    - losses: ℓ(W₀), …, ℓ(W_T) over all tokens, (T + 1,), if they were asked for; None otherwise
+
+    Example:
+
+        >>> import equinox as eqx, jax, mttt
+        >>> key = jax.random.key(0)
+        >>> parts = mttt.Reconstruction(16, 8, key=key), mttt.GradientDescent(), mttt.FullBatch(1)
+        >>> start, x = mttt.Trained(mttt.MLPLearner(8, key=key)), jax.random.normal(key, (10, 16))
+        >>> learned = eqx.filter_jit(mttt.inner_loop)(start, *parts, x, losses=True)
+        >>> learned.losses.shape, int(learned.carry.t)
+        ((2,), 1)
+    """
 
     carry: Carry
     losses: Float[Array, " T+1"] | None
@@ -36,15 +51,38 @@ def inner_loop(
     adjoint: Adjoint = Recompute(),  # noqa: B008
     axis: str | None = None,
 ) -> Learned:
-    """Learn from `tokens` (n, d) with T steps of `optimizer` on `task`; `carry.learner` of the result answers.
+    """Learn from the tokens of one input with T steps, for one head.
 
-    `start` is W₀ (`Trained`, `Frozen` or `Zeros` of a learner, `Memory` of one without weights), or the carry of an
-    earlier loop, which then goes on. `mask` (n,) is False for tokens that are only padding. `key` is for random
-    batchings and for learners that draw. `rates` say how much each token is learned; without, all are alike, and a step
-    descends on the mean of their losses. `losses` asks for that mean before each step and at the end, whatever the
-    rates; each costs a forward pass. Under `jax.shard_map`, `axis` names the mesh axis that the tokens of the input are
-    split over: all parts learn one W, from all tokens, and each takes its mini-batches from its own. The result is
-    differentiable to any order, in reverse mode, in everything that holds an array.
+        W_t = W_{t−1} − η∇ℓ(W_{t−1}), t = 1 … T, or another update rule
+
+    It is differentiable to any order, in reverse mode, in everything that holds an array.
+
+    Arguments:
+    - start: W₀: `Trained`, `Frozen` or `Zeros` of a learner, `Memory` of one without weights, or the `Carry` of an
+      earlier loop, which then goes on
+    - task: what is learned: it poses the problem ℓ
+    - optimizer: the update rule
+    - batching: T, and the tokens of each step
+    - tokens: (n, d), floats
+    - mask: (n,), False for tokens that are only padding. None: all are real
+    - key: random key for random batchings and for learners that draw. None: nothing is random
+    - losses: whether ℓ is wanted before each step and at the end, as the mean over all tokens, whatever the rates; each
+      costs a forward pass
+    - rates: how much each token is learned. None: a step descends on the mean of their losses
+    - adjoint: what the outer backward pass keeps
+    - axis: under `jax.shard_map`, the mesh axis that the tokens are split over: all parts learn one W, from all tokens,
+      and each takes its mini-batches from its own. None: they are not split
+
+    Returns: `Learned(carry, losses)`. `carry.learner` answers inputs (m, k).
+
+    Example:
+
+        >>> import equinox as eqx, jax, mttt
+        >>> start = mttt.Trained(mttt.MLPLearner(8, key=jax.random.key(0)))
+        >>> task, x = mttt.Reconstruction(16, 8, key=jax.random.key(1)), jax.random.normal(jax.random.key(2), (10, 16))
+        >>> learned = eqx.filter_jit(mttt.inner_loop)(start, task, mttt.GradientDescent(), mttt.FullBatch(4), x)
+        >>> learned.carry.learner(x[:3, :8]).shape, int(learned.carry.t)
+        ((3, 8), 4)
     """
     check_instance("start", start, Start, "Trained(learner)")
     check_instance("task", task, Task, "Reconstruction(dim, width, key=key)")

@@ -35,7 +35,26 @@ class Down(eqx.Module):
 
 @final
 class MLPLearner(LayeredLearner):
-    """Two affine layers with GELU between them; the hidden layer is `factor` times as wide. `kernel_init` draws W₀."""
+    """f(x; W) = GELU(xA + a)B + b, two affine maps: the inner model of MTTT-MLP and TTT-MLP. (n, k) ↦ (n, k).
+
+    GELU has its tanh form. The hidden layer is `factor` times as wide as a head. A step costs O(n·factor·k²), which is
+    more than the linear learner's, for a W that can know more of the input.
+
+    Arguments:
+    - width: k, the width of the head that learns
+    - factor: how many times wider than k the hidden layer is; 4, as in the paper
+    - kernel_init: draws A₀ (k, factor·k) and B₀ (factor·k, k); uniform after Xavier by default. a and b start at 0
+    - key: random key for W₀
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> learner = mttt.MLPLearner(8, key=jax.random.key(0))
+        >>> learner(jnp.ones((10, 8))).shape, learner.up.bias.shape
+        ((10, 8), (32,))
+
+    Reference: Sun et al. (2023), *Learning to (Learn at Test Time)*, arXiv 2310.13807.
+    """
 
     up: Up
     down: Down

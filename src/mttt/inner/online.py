@@ -27,7 +27,23 @@ from mttt.inner.wy import WY
 
 
 class Read(NamedTuple):
-    """The answers to all queries, and what was learned by all complete chunks."""
+    """What `online_loop` returns.
+
+    Fields:
+    - answers: to all queries, (n, k)
+    - carry: what was learned by all complete chunks; the beginning of the next ones
+
+    Example:
+
+        >>> import equinox as eqx, jax, mttt
+        >>> key, rule = jax.random.key(0), mttt.GradientDescent()
+        >>> x = jax.random.normal(key, (10, 16))
+        >>> carry = mttt.Trained(mttt.AffineLearner(8, key=key)).first(rule, x.dtype)
+        >>> parts = mttt.KeyValue(16, 8, key=key), rule, mttt.MeanRates(16, 8), mttt.Chunks(4)
+        >>> read = eqx.filter_jit(mttt.online_loop)(carry, *parts, x, x[:, :8])
+        >>> read.answers.shape, int(read.carry.t)  # two complete chunks
+        ((10, 8), 2)
+    """
 
     answers: Float[Array, "n k"]
     carry: Carry
@@ -64,11 +80,33 @@ def online_loop(
     mask: Bool[Array, " n"] | None = None,
     adjoint: Adjoint = Recompute(),  # noqa: B008
 ) -> Read:
-    """Read `tokens` (n, d) in order: learn them chunk by chunk, and answer each query with its token's W.
+    """Read tokens in order, for one head: learn them chunk by chunk, and answer each query with its token's W.
 
-    `carry` is what was learned before, at the beginning of a chunk. A last chunk that is not complete is answered, and
-    learned as far as its own answers go, but leaves no trace in the carry: whoever goes on gives its tokens again.
-    `mask` is True for the tokens that are there; they come first, and the others only fill the room.
+    A last chunk that is not complete is answered, and learned as far as its own answers go, but leaves no trace in the
+    carry: whoever goes on gives its tokens again. The fastest exact form of this product of parts is taken.
+
+    Arguments:
+    - carry: what was learned before, at the beginning of a chunk; at first `start.first(optimizer, dtype)`
+    - task: poses each token's problem
+    - optimizer: the update rule
+    - rates: how much each token is learned, and how much is forgotten
+    - chunking: the tokens of one step: `Chunks(b)` or `AnswerThenLearn(b)`
+    - tokens: (n, d), floats
+    - queries: (n, k), what the learner is asked at each token
+    - mask: (n,), True for the tokens that are there; they come first, and the others only fill the room. None: all are
+    - adjoint: what the outer backward pass keeps
+
+    Returns: `Read(answers, carry)`, with answers (n, k).
+
+    Example:
+
+        >>> import equinox as eqx, jax, mttt
+        >>> key, rule = jax.random.key(0), mttt.GradientDescent()
+        >>> x = jax.random.normal(key, (10, 16))
+        >>> carry = mttt.Zeros(mttt.LinearLearner(8, key=key)).first(rule, x.dtype)
+        >>> parts = mttt.KeyValue(16, 8, unit=True, key=key), rule, mttt.GatedRates(16, 8, key=key), mttt.Chunks(1)
+        >>> eqx.filter_jit(mttt.online_loop)(carry, *parts, x, x[:, :8]).answers.shape  # the delta rule
+        (10, 8)
     """
     _check(carry.learner, task)
     problem = task.problem(tokens)

@@ -17,16 +17,34 @@ from mttt.nn.roles import Constant, constant_unless_array, value_of
 
 
 class Optimizer(eqx.Module):
-    """An update rule. It is a module, so its arrays (a learned rate, say) are trained by the outer loop.
+    """How the inner loop turns gradients into updates, the paper's equation 2.
 
-    Numbers and functions that are not learned belong in static fields (`eqx.field(static=True)`). In other fields they
-    are leaves: `eqx.filter_jit` and `eqx.filter_grad` leave them alone, but `jax.jit` traces numbers and refuses
-    functions, and `jax.grad` gives numbers a gradient.
+    It is a module, so its arrays (a learned rate, say) are trained by the outer loop. Numbers and functions that are
+    not learned belong in static fields (`eqx.field(static=True)`). In other fields they are leaves: `eqx.filter_jit`
+    and `eqx.filter_grad` leave them alone, but `jax.jit` traces numbers and refuses functions, and `jax.grad` gives
+    numbers a gradient.
+
+    To implement: `init(weights)` and `step(gradient, state, weights, t)`. Weights and gradients are pytrees like the
+    learner.
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> class Signs(mttt.Optimizer):
+        ...     rate: jax.Array
+        ...     def init(self, weights):
+        ...         return None
+        ...     def step(self, gradient, state, weights, t):
+        ...         return jax.tree.map(lambda w, g: w - self.rate * jnp.sign(g), weights, gradient), state
+        >>> how = Signs(jnp.asarray(0.1))
+        >>> layer = mttt.TTT(16, 2, learner=mttt.MLPLearner, optimizer=how, key=jax.random.key(0))
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
     """
 
     @abc.abstractmethod
     def init(self, weights: PyTree[Array]) -> PyTree[Array]:
-        """What the rule carries from step to step."""
+        """What the rule carries from step to step: its state at t = 0."""
 
     @abc.abstractmethod
     def step(
@@ -37,10 +55,23 @@ class Optimizer(eqx.Module):
 
 @final
 class GradientDescent(Optimizer):
-    """W ← W − η∇ℓ. A number for η is fixed; an array is learned by the outer loop.
+    """W ← W − η∇ℓ(W).
 
-    An array is one rate, shape (), or one for each step, shape (T,). A loop that is longer than the array goes on with
-    the last rate.
+    All heads of a layer begin with the same rate; a learned one becomes each head's own.
+
+    Arguments:
+    - rate: η. A number is fixed, 1.0 by default. An array is learned by the outer loop: () is one rate, (T,) one for
+      each step. A loop of more than T steps goes on with the last rate
+
+    Example:
+
+        >>> import jax.numpy as jnp, mttt
+        >>> optimizer = mttt.GradientDescent(jnp.array([1.0, 0.5]))
+        >>> [float(optimizer.rate_at(t)) for t in range(3)]
+        [1.0, 0.5, 0.5]
+        >>> weights, _ = mttt.GradientDescent(0.5).step(jnp.ones(2), None, jnp.zeros(2), 0)
+        >>> weights.tolist()
+        [-0.5, -0.5]
     """
 
     rate: Constant | Float[Array, ""] | Float[Array, " T"]
@@ -85,9 +116,23 @@ def _promotion() -> AbstractContextManager[None]:
 class OptaxOptimizer(Optimizer):
     """Any Optax transformation as the inner optimizer; its state is carried through the steps of one input.
 
-    `make` is what makes the transformation of its hyper-parameters: `OptaxOptimizer(optax.sgd, learning_rate=0.3,
-    momentum=0.9)`. A number is fixed, a `Constant`; an array is learned by the outer loop. They are there to be read
-    and replaced (`eqx.tree_at`) under `hyperparameters`.
+    The hyper-parameters are there to be read and replaced under `hyperparameters`, for example with `eqx.tree_at`. Give
+    `optax.adam` an `eps_root` above 0: the outer gradient goes through its square root, which has no derivative at 0.
+
+    Arguments:
+    - make: what makes the transformation of its hyper-parameters, such as `optax.sgd`
+    - hyperparameters: by their names. A number or a function is fixed, a `Constant`; an array () is learned by the
+      outer loop
+
+    Example:
+
+        >>> import jax.numpy as jnp, mttt, optax
+        >>> optimizer = mttt.OptaxOptimizer(optax.sgd, learning_rate=jnp.asarray(0.5), momentum=0.5)
+        >>> weights, state = jnp.zeros(2), optimizer.init(jnp.zeros(2))
+        >>> for t in range(2):
+        ...     weights, state = optimizer.step(jnp.ones(2), state, weights, t)
+        >>> weights.tolist()
+        [-1.25, -1.25]
     """
 
     make: Callable[..., optax.GradientTransformation] = eqx.field(static=True)

@@ -103,10 +103,32 @@ class Decoder(eqx.Module):
 
 @final
 class Reconstruction(TokenwiseTask):
-    """ℓ = ½‖LN(g(f(φ(x)))) − x‖² / divisor, the mean over tokens.
+    """The paper's task: reconstruct each token x from a view φ(x) of it.
 
-    `divisor` is k by default, as in the paper's release and so in its tables; 1 is the paper's eq. 1. The bias of g is
-    one vector for all heads. Without `decoder_norm` there is no LN.
+        ℓ(W) = mean over tokens of ½‖LN(g(f(φ(x); W))) − x‖² / divisor
+
+    φ and g are affine maps, d → k and k → d, trained by the outer loop; LN is the Decoder LN. Each head reconstructs
+    the whole token, and the bias of g is one vector for all heads. The loss is computed without the d-wide
+    reconstruction, from k + 2 numbers a token: that costs O(n·d·k) once and O(n·k²) a step. `report` gives half the
+    squared error, averaged over tokens and over the d features, whatever the divisor.
+
+    Arguments:
+    - dim: d, the width of a token
+    - width: k, the width of the head that learns
+    - decoder_norm: whether there is a Decoder LN; True by default. False for MTTT-Linear
+    - divisor: k by default, as in the paper's release and so in its tables; 1 is the paper's equation 1
+    - key: random key for φ and g
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> task = mttt.Reconstruction(16, 8, decoder_norm=False, key=jax.random.key(0))
+        >>> x = jax.random.normal(jax.random.key(1), (10, 16))
+        >>> losses = task(x).losses_of(jnp.zeros((10, 8)))  # the answer 0 reconstructs 0
+        >>> bool(jnp.allclose(losses, 0.5 * jnp.sum(x**2, axis=1) / 8, rtol=1e-5))
+        True
+
+    Reference: Sun et al. (2023), *Learning to (Learn at Test Time)*, arXiv 2310.13807, equation 1.
     """
 
     phi: Dense

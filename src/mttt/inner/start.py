@@ -45,7 +45,18 @@ def _with_weights(learner: Any) -> Any:
 
 @final
 class Trained(Start):
-    """W₀ is learned by the outer loop."""
+    """W₀ is learned by the outer loop: the learner's arrays are parameters of the model.
+
+    Arguments:
+    - learner: a learner with weights
+
+    Example:
+
+        >>> import jax, mttt
+        >>> start = mttt.Trained(mttt.LinearLearner(8, key=jax.random.key(0)))
+        >>> jax.tree.leaves(mttt.trainable(start))
+        [True]
+    """
 
     learner: Any
 
@@ -61,7 +72,20 @@ class Trained(Start):
 
 @final
 class Frozen(Start):
-    """W₀ stays as it was drawn: the outer loop does not train it."""
+    """W₀ stays as it was drawn: the outer loop does not train it.
+
+    No gradient flows into it, and `trainable` and so weight decay leave it out.
+
+    Arguments:
+    - learner: a learner with weights
+
+    Example:
+
+        >>> import jax, mttt
+        >>> start = mttt.Frozen(mttt.LinearLearner(8, key=jax.random.key(0)))
+        >>> jax.tree.leaves(mttt.trainable(start))
+        [False]
+    """
 
     learner: Fixed
 
@@ -90,7 +114,20 @@ class Zeros(Start):
     """W₀ = 0, which is known when the program is built, for a learner that answers 0 there.
 
     The first step then needs no forward pass, only the gradient of W for a given cotangent of the answers. That is why
-    MTTT-Linear costs what linear attention costs.
+    MTTT-Linear costs what linear attention costs. No array of zeros is kept in the model. `MLPLearner` and
+    `SwiGLULearner` have gradients of 0 there, but for a bias: take another start for them.
+
+    Arguments:
+    - learner: a learner with weights; what was drawn for them is not used
+
+    Example:
+
+        >>> from functools import partial
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> task = partial(mttt.Reconstruction, decoder_norm=False)
+        >>> layer = mttt.TTT(16, 2, learner=mttt.LinearLearner, start=mttt.Zeros, task=task, key=jax.random.key(0))
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape  # MTTT-Linear
+        (10, 16)
     """
 
     structure: Any  # the learner with an `AllZero` in the place of each array of W
@@ -144,7 +181,23 @@ class Zeros(Start):
 
 @final
 class Memory(Start):
-    """For learners without weights: to learn is to keep the data. No steps are taken, and there are no losses."""
+    """For learners without weights: to learn is to keep the data. No steps are taken, and there are no losses.
+
+    The task's problem has to have labels. The optimizer and the batching of a layer are not used then. For sequences,
+    take `CausalSelfAttention`: what is kept would grow.
+
+    Arguments:
+    - learner: a `NonParametric` learner, such as `NadarayaWatson`
+
+    Example:
+
+        >>> from functools import partial
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> task = partial(mttt.Reconstruction, decoder_norm=False)
+        >>> layer = mttt.TTT(16, 2, learner=mttt.NadarayaWatson, start=mttt.Memory, task=task, key=jax.random.key(0))
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape  # self-attention
+        (10, 16)
+    """
 
     learner: NonParametric
 

@@ -14,7 +14,25 @@ from mttt.nn.dense import xavier_uniform
 
 @final
 class SwiGLULearner(LayeredLearner):
-    """x ↦ (SiLU(xA) ⊙ xB) C, without biases; the hidden layer is `factor` times as wide (Zhang et al., 2025)."""
+    """f(x; W) = (SiLU(xA) ⊙ xB)C, the gated network of large chunks, without biases. (n, k) ↦ (n, k).
+
+    It is the inner model of LaCT, for `AnswerThenLearn` with many tokens a chunk. A step costs O(n·factor·k²).
+
+    Arguments:
+    - width: k, the width of the head that learns
+    - factor: how many times wider than k the hidden layer is; 2 by default
+    - kernel_init: draws A₀ and B₀ (k, factor·k) and C₀ (factor·k, k); uniform after Xavier by default
+    - key: random key for W₀
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> learner = mttt.SwiGLULearner(8, key=jax.random.key(0))
+        >>> learner(jnp.ones((10, 8))).shape, learner.gate.weight.shape
+        ((10, 8), (8, 16))
+
+    Reference: Zhang et al. (2025), *Test-Time Training Done Right*, arXiv 2505.23884.
+    """
 
     gate: Linear
     up: Linear

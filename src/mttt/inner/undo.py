@@ -23,11 +23,25 @@ R = TypeVar("R")
 
 @final
 class Undo(Adjoint):
-    """Walk back through the steps of a sequence: O(D) + O(n·k) memory, for learners made of affine maps.
+    """Walk back through the steps of a sequence: O(D) + O(n·k) memory for D weights, for learners made of affine maps.
 
-    It pays for chunks of fewer tokens than a head is wide. What cannot be undone is done as `other` does it: steps of
-    other optimizers than gradient descent; W that decays, because what was forgotten is lost; losses that are no
-    `eqx.Module`; and inner loops on all tokens at once, whose gradients are not smaller than W.
+    The gradient of one token by an affine map is an outer product. Its two vectors are kept, not W: the backward pass
+    adds each product again. It pays for chunks of fewer tokens than a head is wide. Steps that cannot be undone are
+    done as `other` does them: those of other optimizers than gradient descent; W that decays, because what was
+    forgotten is lost; losses that are no `eqx.Module`; and inner loops on all tokens at once, whose gradients are not
+    smaller than W.
+
+    Arguments:
+    - other: the adjoint of what cannot be undone; `Recompute()` by default
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> how = {"chunks": mttt.Chunks(2), "adjoint": mttt.Undo()}
+        >>> layer = mttt.CausalTTT(16, 2, learner=mttt.AffineLearner, **how, key=jax.random.key(0))
+        >>> loss = lambda layer: jnp.sum(layer(jnp.ones((10, 16))).tokens ** 2)
+        >>> eqx.filter_jit(eqx.filter_grad(loss))(layer).psi.weight.shape
+        (2, 16, 8)
     """
 
     other: Adjoint = Recompute()

@@ -26,7 +26,24 @@ def attend(
 
 
 class SelfAttention(Mixer):
-    """Self-attention (Vaswani et al., 2017). Its time and memory grow with n²."""
+    """Self-attention, the layer that the others replace: softmax(QKᵀ / √k)V for each head.
+
+    Its time and memory grow with n². With a mask there is no attention to padding.
+
+    Arguments:
+    - dim: d, the width of a token
+    - heads: H, which divides d; a head is k = d/H wide
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.SelfAttention(16, 2, key=jax.random.key(0))
+        >>> layer(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+
+    Reference: Vaswani et al. (2017), *Attention Is All You Need*, arXiv 1706.03762.
+    """
 
     views: Views
     merge: Merge

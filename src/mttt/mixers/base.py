@@ -13,16 +13,46 @@ from mttt.nn.mask import keep_real
 
 
 class Mixed(NamedTuple):
-    """The mixed tokens; each head's inner losses at t = 0 … T, if there is an inner loop and they were asked for."""
+    """What a mixer returns.
+
+    Fields:
+    - tokens: the mixed tokens, (n, d)
+    - losses: each head's inner losses at t = 0 … T, (heads, T + 1), in the unit of the task: for `Reconstruction`, half
+      the squared error, mean over tokens and features. None if there is no inner loop, or `trace` did not ask for them
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.TTT(16, 2, learner=mttt.MLPLearner, key=jax.random.key(0))
+        >>> mixed = eqx.filter_jit(layer)(jnp.ones((10, 16)), trace=True)
+        >>> mixed.tokens.shape, mixed.losses.shape
+        ((10, 16), (2, 2))
+    """
 
     tokens: Float[Array, "n d"]
     losses: Float[Array, "heads T+1"] | None = None
 
 
 class Mixer(eqx.Module):
-    """A layer that lets tokens exchange information, as attention does. One input, (n, d) → (n, d).
+    """A layer that lets tokens exchange information, as attention does: one input, (n, d) → (n, d).
 
-    Your own mixer implements `mix`; to call it is to have its inputs checked first.
+    All mixers are called as `mixer(tokens, *, mask=None, key=None, trace=False)` and return `Mixed(tokens, losses)`. A
+    batch of inputs is `jax.vmap`. The tokens' dtype is that of computation; parameters, statistics and inner loops are
+    float32. Models make mixers as `mixer(dim, heads, key=key)`; use `functools.partial` for options.
+
+    To implement: `mix(tokens, *, mask, key, trace)`. To call the mixer is to have its inputs checked first.
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> class Mean(mttt.Mixer):  # add the mean over the tokens to each
+        ...     def __init__(self, dim, heads, *, key):
+        ...         pass
+        ...     def mix(self, tokens, *, mask, key, trace):
+        ...         return mttt.Mixed(tokens + mttt.mean_of_real(tokens, mask))
+        >>> mixer = Mean(16, 2, key=jax.random.key(0))
+        >>> mixer(jnp.ones((10, 16)), mask=jnp.arange(10) < 6).tokens[5:7, 0].tolist()  # real, padding
+        [2.0, 0.0]
     """
 
     @final

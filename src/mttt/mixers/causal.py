@@ -17,13 +17,30 @@ class CausalMixer(Mixer):
     """A mixer in which a token sees itself and the tokens before it, and none after.
 
     What the tokens so far leave behind is a state, a pytree: it can be kept, copied, saved and branched. Any cut of a
-    sequence into pieces gives what one pass over all of it gives:
+    sequence into pieces gives what one pass over all of it gives. Padding may be anywhere: places, windows and means
+    count real tokens.
 
-        state = mixer.start()
-        first, state = mixer.go_on(state, tokens[:100])
-        second, state = mixer.go_on(state, tokens[100:])
+    To implement: `mix` of `Mixer`, `start(dtype)` and `advance(state, tokens)`; `make_room` for a state that grows.
 
-    Your own causal mixer implements `mix`, `start` and `advance`.
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> class Sum(mttt.CausalMixer):  # of the tokens so far
+        ...     dim: int = eqx.field(static=True)
+        ...     def __init__(self, dim, heads, *, key):
+        ...         self.dim = dim
+        ...     def start(self, dtype=None):
+        ...         return jnp.zeros((1, self.dim), dtype)
+        ...     def advance(self, state, tokens):
+        ...         sums = state + jnp.cumsum(tokens, axis=0)
+        ...         return sums, sums[-1:]
+        ...     def mix(self, tokens, *, mask, key, trace):
+        ...         return mttt.Mixed(self.advance(self.start(tokens.dtype), tokens)[0])
+        >>> mixer, x = Sum(16, 2, key=jax.random.key(0)), jnp.ones((10, 16))
+        >>> first, state = mixer.go_on(mixer.start(), x[:6])
+        >>> rest, state = mixer.go_on(state, x[6:])
+        >>> float(rest[-1, 0]), float(mixer(x).tokens[-1, 0])
+        (10.0, 10.0)
     """
 
     @abc.abstractmethod
@@ -40,7 +57,8 @@ class CausalMixer(Mixer):
     def make_room(self, state: Any, count: int) -> Any:
         """A state that can take `count` more tokens. Only a state that grows with the tokens has to be made larger.
 
-        It takes states of several sequences or blocks at once, too, stacked along first axes.
+        Outside of `jax.jit`, `go_on` does it by itself. It takes states of several sequences or blocks at once, too,
+        stacked along first axes.
         """
         return state
 

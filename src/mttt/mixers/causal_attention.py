@@ -32,10 +32,29 @@ class Cache(NamedTuple):
 
 @final
 class CausalSelfAttention(CausalMixer):
-    """Self-attention of each token to itself and to all before it. Its time grows with n², its state with n.
+    """Self-attention of each token to itself and to all before it.
 
-    `positions` tells queries and keys where they are; None leaves that to the mask. With padding, a token's place is
-    the number of real tokens before it.
+    Its time grows with n², its state with n: the keys and values of all tokens. Inside of `jax.jit` the state cannot
+    grow; `make_room` before. With padding, a token's place is the number of real tokens before it.
+
+    Arguments:
+    - dim: d, the width of a token
+    - heads: H, which divides d; a head is k = d/H wide
+    - positions: rotate queries and keys by their places; `Rotary()` by default, for even k. None leaves order to the
+      mask
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.CausalSelfAttention(16, 2, key=jax.random.key(0))
+        >>> x, go_on = jax.random.normal(jax.random.key(1), (10, 16)), eqx.filter_jit(layer.go_on)
+        >>> first, state = go_on(layer.make_room(layer.start(), 10), x[:5])
+        >>> rest, state = go_on(state, x[5:])
+        >>> bool(jnp.allclose(jnp.concatenate([first, rest]), layer(x).tokens, atol=1e-5))
+        True
+
+    Reference: Vaswani et al. (2017), *Attention Is All You Need*, arXiv 1706.03762.
     """
 
     views: Views

@@ -26,11 +26,31 @@ class Waves(NamedTuple):
 
 @final
 class CausalHyena(CausalMixer):
-    """Hyena (Poli et al., 2023) as that paper has it, for sequences: filters reach the last `context` tokens.
+    """Hyena as its paper has it, for sequences: long convolutions of the last `context` tokens, and gates.
 
-    z ← xᵢ ⊙ (hᵢ ∗ z + sᵢ ⊙ z) for i = 1 … N, from z = v. v and x₁ … x_N are projections of the tokens, each followed by
-    a convolution of length 3, without a bias. Beyond `context` filters are 0, so that a state of a fixed size is exact;
-    it is also the length that distances are parts of. Its time is n log n. `heads` is ignored, as in `Hyena`.
+        z ← xᵢ ⊙ (hᵢ ∗ z + sᵢ ⊙ z) for i = 1 … N, from z = v
+
+    v and x₁ … x_N are projections of the tokens, each followed by a convolution of length 3, without a bias. Beyond
+    `context` filters are 0, so that a state of a fixed size is exact; it is also the length that distances are parts
+    of. Time grows with n log n. Every call makes the filters anew, which for one token is most of its time.
+
+    Arguments:
+    - dim: d, the width of a token
+    - heads: ignored, as there are no heads; mixers are made with it
+    - context: how many tokens the filters reach, the token itself among them; at least 2
+    - order: N, 2 by default
+    - width: of the network that makes the filters; 64 by default
+    - bands: how many frequencies of the distance go into it, with a sine and a cosine each; 16 by default
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.CausalHyena(16, 2, context=4, width=8, bands=4, key=jax.random.key(0))
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+
+    Reference: Poli et al. (2023), *Hyena Hierarchy*, arXiv 2302.10866.
     """
 
     inside: tuple[Dense, ...]

@@ -25,11 +25,29 @@ class Sums(NamedTuple):
 
 @final
 class CausalLinearAttention(CausalMixer):
-    """Linear attention with identity map: o_t = q_t Σ_{s≤t} k_sᵀv_s / (t · divisor). Its time grows with n.
+    """Linear attention with identity map, to what came before: o_t = q_t Σ_{s≤t} k_sᵀv_s / (t · divisor) for each head.
 
     The running mean over t tokens is to a sequence what the mean over n is to a set: the last token comes out as
-    `LinearAttention` has it, and the scale does not grow with the length. `divisor` is d/H by default, as there.
-    `chunk` tokens are multiplied at a time; it changes the time it takes, and no number but for rounding.
+    `LinearAttention` has it, and the scale does not grow with the length. Its time grows with n; its state is Σ kᵀv and
+    t.
+
+    Arguments:
+    - dim: d, the width of a token
+    - heads: H, which divides d; a head is k = d/H wide
+    - chunk: how many tokens are multiplied at a time, 64 by default; it changes the time it takes, and no number but
+      for rounding
+    - divisor: k by default, as in `LinearAttention`
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.CausalLinearAttention(16, 2, key=jax.random.key(0))
+        >>> mixed, state = layer.go_on(layer.start(), jnp.ones((10, 16)))
+        >>> mixed.shape, state.products.shape, int(state.seen)
+        ((10, 16), (2, 8, 8), 10)
+
+    Reference: Katharopoulos et al. (2020), *Transformers are RNNs*, arXiv 2006.16236.
     """
 
     views: Views
@@ -70,9 +88,29 @@ class CausalLinearAttention(CausalMixer):
 
 @final
 class CausalEluLinearAttention(CausalMixer):
-    """Linear attention of Katharopoulos et al. (2020): features elu + 1; weights of the tokens so far add up to 1.
+    """Linear attention with the features φ = elu + 1, to what came before.
 
-    Its state is Σ kᵀ(v, 1): the last column is the sum of the keys, which the normaliser needs.
+        o_t = φ(q_t) Σ_{s≤t} φ(k_s)ᵀ v_s / φ(q_t)·Σ_{s≤t} φ(k_s)
+
+    The weights of the tokens so far add up to 1. Time grows with n. The state is Σ φ(k)ᵀ(v, 1): the last column is the
+    sum of the keys, which the normaliser needs.
+
+    Arguments:
+    - dim: d, the width of a token
+    - heads: H, which divides d; a head is k = d/H wide
+    - chunk: how many tokens are multiplied at a time, 64 by default; it changes the time it takes, and no number but
+      for rounding
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.CausalEluLinearAttention(16, 2, key=jax.random.key(0))
+        >>> mixed, state = layer.go_on(layer.start(), jnp.ones((10, 16)))
+        >>> mixed.shape, state.shape
+        ((10, 16), (2, 8, 9))
+
+    Reference: Katharopoulos et al. (2020), *Transformers are RNNs*, arXiv 2006.16236.
     """
 
     views: Views

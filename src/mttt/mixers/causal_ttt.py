@@ -46,21 +46,40 @@ class Reading(NamedTuple):
 
 @final
 class CausalTTT(CausalMixer):
-    """x_t ↦ h(f(ψ(x_t); W_t)), where W_t has learned from x_1 … x_t. H heads are H inner loops.
+    """The TTT layer for sequences: an inner loop that learns while it reads, one for each head.
 
-    `learner`, `task` and `rates` are drawn for each head; `start` says what W₀ is. `chunks` are the tokens of one step:
-    `Chunks(b)` or `AnswerThenLearn(b)`. TTT-MLP (Sun et al., 2024) with heads of width k is
+        x_t ↦ h(f(ψ(x_t); W_t)), where W_t has learned from x_1 … x_t
 
         CausalTTT(dim, heads, learner=MLPLearner, task=partial(KeyValue, norm=True, residual=True),
-                  rates=partial(PlacedRates, size=16), chunks=Chunks(16), key=key)
+                  rates=partial(PlacedRates, size=16), key=key)  # TTT-MLP
+        CausalTTT(dim, heads, learner=LinearLearner, start=Zeros, task=partial(KeyValue, unit=True, output_norm=True),
+                  rates=GatedRates, chunks=Chunks(1), key=key)  # the delta rule; the gated one has DecayingRates
 
-    Learners made of affine maps (`LayeredLearner`) with `GradientDescent` take a few products a chunk. The linear
-    learner with `KeyValue` and chunks of one token, the delta rule, takes them in blocks of 64 tokens; other such
-    learners with chunks of one token leave W as it is for 16 tokens. What answers before it learns, and does not decay,
-    takes one gradient a chunk. Everything else makes the weights of every token of a chunk. `adjoint` trades memory for
-    time, and changes no number.
+    Time grows with n, the state does not. Learners made of affine maps (`LayeredLearner`) with `GradientDescent` take a
+    few products a chunk, and what answers before it learns one gradient; everything else makes each token's weights.
+    With `trace`, inner losses are (H, 2): that of all tokens with W₀, and with the W before each token's chunk.
 
-    With `trace`, the inner losses are two: that of all tokens with W₀, and with the W before each token's chunk.
+    Arguments:
+    - dim: d, the width of a token
+    - heads: H, which divides d; a learner is k = d/H wide
+    - learner: makes a `TokenwiseLearner`, as `learner(k, key=key)`
+    - start: makes W₀ of the learner; `Trained` by default
+    - task: makes a `TokenwiseTask`, as `task(d, k, key=key)`; `Reconstruction` by default
+    - optimizer: one update rule, of which each head gets a copy; `GradientDescent()`, with η = 1, by default
+    - rates: makes rates, as `rates(d, k, key=key)`; `MeanRates` by default
+    - chunks: the tokens of one step: `Chunks(b)` or `AnswerThenLearn(b)`; `Chunks(16)` by default
+    - adjoint: trades memory for time, and changes no number; `Recompute()` by default
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.CausalTTT(16, 2, learner=mttt.MLPLearner, chunks=mttt.Chunks(4), key=jax.random.key(0))
+        >>> first, state = eqx.filter_jit(layer.go_on)(layer.start(), jnp.ones((10, 16)))
+        >>> first.shape, int(state.carries.t[0])
+        ((10, 16), 2)
+
+    Reference: Sun et al. (2024), arXiv 2407.04620; Yang et al. (2024), arXiv 2406.06484 and 2412.06464.
     """
 
     psi: Dense

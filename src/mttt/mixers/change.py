@@ -26,7 +26,22 @@ def has_inner_loop(tree: Any) -> bool:
 def with_inner_loop(tree: Any, *, steps: int | None = None, optimizer: Optimizer | None = None) -> Any:
     """The same model with another T or another optimizer in all of its TTT layers; nothing is trained anew.
 
-    A layer that learns while it reads has no T: its steps are its chunks. `frozen` has no step at all.
+    A model is usually best with the T that it was trained with.
+
+    Arguments:
+    - tree: a model, a layer, or any pytree of them
+    - steps: T; None leaves it as it is. A `CausalTTT` has no T: its steps are its chunks, and a number is an error
+    - optimizer: the update rule of all layers; None leaves it as it is
+
+    Returns: a model like the given one. What has no inner loop comes back unchanged.
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.TTT(16, 2, learner=mttt.MLPLearner, key=jax.random.key(0))
+        >>> more = mttt.with_inner_loop(layer, steps=3, optimizer=mttt.GradientDescent(0.5))
+        >>> more.batching.steps, eqx.filter_jit(more)(jnp.ones((10, 16)), trace=True).losses.shape
+        (3, (2, 4))
     """
     if optimizer is not None:
         check_optimizer(optimizer)

@@ -21,10 +21,24 @@ class Convolving(NamedTuple):
 
 @final
 class Convolved(CausalMixer):
-    """Each feature of a token is blended with that of the `width` − 1 tokens before it, then a causal mixer follows.
+    """A short convolution before a causal mixer: each feature is blended with that of the `width` − 1 tokens before it.
 
-    `mixer` is a maker, and so is `partial(Convolved, mixer=CausalSelfAttention, width=4)`. At first the convolution is
-    the identity, so that the layer begins as its mixer would alone; the taps of earlier tokens have gradients at once.
+    At first the convolution is the identity, so that the layer begins as its mixer would alone; the taps of earlier
+    tokens have gradients at once. The state is the last width − 1 tokens, and the mixer's.
+
+    Arguments:
+    - dim: d, the width of a token
+    - heads: of the mixer
+    - mixer: makes the causal mixer, as `mixer(dim, heads, key=key)`. `partial(Convolved, mixer=…)` is such a maker, too
+    - width: how many tokens are blended, the token itself among them; 4 by default, at least 2
+    - key: random key for the mixer
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.Convolved(16, 2, mixer=mttt.CausalSelfAttention, key=jax.random.key(0))
+        >>> layer(jnp.ones((10, 16))).tokens.shape, layer.taps.shape
+        ((10, 16), (4, 16))
     """
 
     taps: Float[Array, "width d"]  # no `weight`: decay would pull it away from the identity

@@ -14,9 +14,26 @@ from mttt.nn.dense import Dense, gelu
 
 @final
 class Gated(CausalMixer):
-    """GELU(xA + b) ⊙ mixer(x): each token decides which features of what was mixed it lets through.
+    """A gate beside a causal mixer: each token decides which features of what was mixed it lets through.
 
-    `mixer` is a maker, and so is `partial(Gated, mixer=CausalSelfAttention)`. The state is that of the mixer inside.
+        x ↦ GELU(xA + b) ⊙ mixer(x)
+
+    The state is that of the mixer inside.
+
+    Arguments:
+    - dim: d, the width of a token
+    - heads: of the mixer
+    - mixer: makes the causal mixer, as `mixer(dim, heads, key=key)`. `partial(Gated, mixer=…)` is such a maker, too
+    - key: random key for the gate and the mixer
+
+    Example:
+
+        >>> from functools import partial
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> inside = partial(mttt.Convolved, mixer=mttt.CausalSelfAttention)
+        >>> layer = mttt.Gated(16, 2, mixer=inside, key=jax.random.key(0))
+        >>> layer(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
     """
 
     gate: Dense

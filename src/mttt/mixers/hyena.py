@@ -82,12 +82,32 @@ class Filters(eqx.Module):
 
 
 class Hyena(Mixer):
-    """Hyena (Poli et al., 2023) of order N: z ← xᵢ ⊙ (hᵢ ∗ z + sᵢ ⊙ z) for i = 1 … N, from z = v. Its time is n log n.
+    """Hyena of order N: long convolutions with implicit filters, and gates, in both directions.
 
-    v and x₁ … x_N are projections of the tokens, each followed by a convolution of length 3. The filters hᵢ reach all
-    tokens before and after: that paper's are causal, for language; these are for images. No parameter depends on n.
-    With a mask, n is the number of real tokens, and distances are between places in the input: pad at the end. There
-    are no heads: `heads` is there because mixers are made with it, and is ignored.
+        z ← xᵢ ⊙ (hᵢ ∗ z + sᵢ ⊙ z) for i = 1 … N, from z = v
+
+    v and x₁ … x_N are projections of the tokens, each followed by a convolution of length 3. The filters hᵢ are a
+    network of the distance with sines for activations, times an exponential decay. They reach all tokens before and
+    after: that paper's are causal, for language (`CausalHyena`); these are for images. Time grows with n log n. No
+    parameter depends on n. With a mask, n is the number of real tokens, and distances are between places in the input:
+    pad at the end.
+
+    Arguments:
+    - dim: d, the width of a token
+    - heads: ignored, as there are no heads; mixers are made with it
+    - order: N, 2 by default
+    - width: of the network that makes the filters; 64 by default
+    - bands: how many frequencies of the distance go into it, with a sine and a cosine each; 16 by default
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.Hyena(16, 2, width=8, bands=4, key=jax.random.key(0))
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+
+    Reference: Poli et al. (2023), *Hyena Hierarchy*, arXiv 2302.10866.
     """
 
     inside: tuple[Dense, ...]

@@ -13,10 +13,26 @@ from mttt.nn.mask import keep_real
 
 
 class LinearAttention(Mixer):
-    """Linear attention with identity map: Q(KᵀV) / (n · divisor).
+    """Linear attention with identity map: Q(KᵀV) / (n · divisor) for each head.
 
-    `divisor` is d/H by default, as in the paper's release, and 1 in its formula (appendix A). It is what one inner
-    step of the linear learner from W₀ = 0 computes.
+    It is what one inner step of the linear learner from W₀ = 0 computes (MTTT-Linear). Its time grows with n. With a
+    mask the mean is over the real tokens.
+
+    Arguments:
+    - dim: d, the width of a token
+    - heads: H, which divides d; a head is k = d/H wide
+    - divisor: k by default, as in the paper's release; 1 is its formula (appendix A)
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.LinearAttention(16, 2, key=jax.random.key(0))
+        >>> layer(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+
+    Reference: Sun et al. (2023), *Learning to (Learn at Test Time)*, arXiv 2310.13807; Katharopoulos et al. (2020),
+    arXiv 2006.16236.
     """
 
     views: Views
@@ -43,7 +59,26 @@ class LinearAttention(Mixer):
 
 
 class EluLinearAttention(Mixer):
-    """Linear attention of Katharopoulos et al. (2020): features elu + 1, and a normaliser that depends on the data."""
+    """Linear attention with the features φ = elu + 1: weights are positive, and add up to 1 for each query.
+
+        o_i = φ(q_i) Σ_j φ(k_j)ᵀ v_j / φ(q_i)·Σ_j φ(k_j)
+
+    Its time grows with n. With a mask the sums are over the real tokens.
+
+    Arguments:
+    - dim: d, the width of a token
+    - heads: H, which divides d; a head is k = d/H wide
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.EluLinearAttention(16, 2, key=jax.random.key(0))
+        >>> layer(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+
+    Reference: Katharopoulos et al. (2020), *Transformers are RNNs*, arXiv 2006.16236.
+    """
 
     views: Views
     merge: Merge

@@ -31,12 +31,27 @@ class AlongTokens(eqx.Module):
 
 
 class Linformer(Mixer):
-    """Linformer (Wang et al., 2020): softmax(Q(EK)ᵀ / √k)(FV), where E and F are r × n. Linear in n.
+    """Linformer: attention to r learned mixtures of the tokens, softmax(Q(EK)ᵀ / √k)(FV), where E and F are r × n.
 
-    All heads share E and F (the paper's "headwise sharing"), and each has its own keys and values. E and F are trained
-    for one number of `tokens`, and no other can be mixed: a shorter input is padded to it. The columns of E and F
-    that belong to padding then drop out. `rank` is r, and n where it is larger: more mixtures than
-    tokens would say nothing new.
+    Its time and memory grow with n · r. All heads share E and F (the paper's "headwise sharing"), and each has its own
+    keys and values. E and F are trained for one number of tokens, and no other can be mixed: a shorter input is padded
+    to it, and the columns of E and F that belong to padding drop out.
+
+    Arguments:
+    - dim: d, the width of a token
+    - heads: H, which divides d; a head is k = d/H wide
+    - tokens: n, the number of tokens of every input
+    - rank: r, 256 by default; n where it is larger, as more mixtures than tokens would say nothing new
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.Linformer(16, 2, tokens=10, rank=4, key=jax.random.key(0))
+        >>> layer(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+
+    Reference: Wang et al. (2020), *Linformer: Self-Attention with Linear Complexity*, arXiv 2006.04768.
     """
 
     views: Views

@@ -12,11 +12,28 @@ from mttt.nn.check import check_key, check_whole
 
 
 class Longformer(Mixer):
-    """Longformer (Beltagy et al., 2020): token i attends to j where |i − j| ≤ window/2. Time and memory are n · window.
+    """Longformer: softmax attention in a sliding window, token i to j where |i − j| ≤ window/2.
 
     The first `global_tokens` tokens attend to all tokens and all tokens attend to them. Their own attention has its own
-    projections, which start as copies of the others. Where the window covers all n tokens this is self-attention.
-    The window and the global tokens are places in the input, padding included: pad at the end.
+    projections, which start as copies of the others. Time and memory grow with n · window. Where the window covers all
+    n tokens this is self-attention. The window and the global tokens are places in the input, padding included: pad at
+    the end.
+
+    Arguments:
+    - dim: d, the width of a token
+    - heads: H, which divides d; a head is k = d/H wide
+    - window: an even number, 512 by default: half of it lies to each side of a token
+    - global_tokens: how many tokens are global; 0 by default
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.Longformer(16, 2, window=4, global_tokens=1, key=jax.random.key(0))
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+
+    Reference: Beltagy et al. (2020), *Longformer: The Long-Document Transformer*, arXiv 2004.05150.
     """
 
     views: Views

@@ -14,10 +14,25 @@ FAR = 4096
 
 
 class Rotary(eqx.Module):
-    """Rotary positions (Su et al., 2021): pair i of k features is rotated by the angle place · base^(−2i/k).
+    """Rotary positions: pair i of k features is rotated by the angle place · base^(−2i/k).
 
     Queries and keys that are rotated so have products that depend on how far apart they are, not on where they are.
-    Features i and i + k/2 are a pair.
+    Features i and i + k/2 are a pair, so k is even. Called as `rotary(rows, places)`, with rows (n, k) and whole
+    numbers (n,).
+
+    Arguments:
+    - base: 10,000 by default; the larger, the longer the slowest pair takes for a turn
+
+    Example:
+
+        >>> import jax.numpy as jnp, mttt
+        >>> rotary, rows = mttt.Rotary(), jnp.ones((1, 8))
+        >>> at = lambda place: rotary(rows, jnp.array([place]))
+        >>> near, far = jnp.sum(at(2) * at(5)), jnp.sum(at(102) * at(105))
+        >>> bool(jnp.allclose(near, far, atol=1e-3))
+        True
+
+    Reference: Su et al. (2021), *RoFormer*, arXiv 2104.09864.
     """
 
     base: float = eqx.field(static=True)
@@ -27,7 +42,7 @@ class Rotary(eqx.Module):
         self.base = float(base)
 
     def __call__(self, rows: Float[Array, "n k"], places: Int[Array, " n"]) -> Float[Array, "n k"]:
-        """Rotate each row by its place."""
+        """Rotate each row (n, k) by its place (n,)."""
         x = at_least_float32(rows)
         first, second = jnp.split(x, 2, axis=1)
         slopes = self.base ** -(np.arange(first.shape[1]) / first.shape[1])

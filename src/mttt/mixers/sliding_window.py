@@ -25,10 +25,26 @@ class Lately(NamedTuple):
 
 @final
 class SlidingWindow(CausalMixer):
-    """Self-attention of each token to the last `window` tokens, itself among them. Time and memory are n · window.
+    """Self-attention of each token to the last `window` tokens, itself among them.
 
-    `positions` rotate by places in the window: what comes out depends on no token before it, and on no place of the
-    sequence, however long it becomes.
+    Time and memory grow with n · window; the state is the keys and values of window − 1 tokens. `positions` rotate by
+    places in the window: what comes out depends on no token before it, and on no place of the sequence, however long it
+    becomes.
+
+    Arguments:
+    - dim: d, the width of a token
+    - heads: H, which divides d; a head is k = d/H wide
+    - window: how many tokens a token sees, itself among them; at least 2
+    - positions: rotate queries and keys by their places; `Rotary()` by default, for even k. None: no positions
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.SlidingWindow(16, 2, window=4, key=jax.random.key(0))
+        >>> mixed, state = eqx.filter_jit(layer.go_on)(layer.start(), jnp.ones((10, 16)))
+        >>> mixed.shape, state.keys.shape
+        ((10, 16), (2, 3, 8))
     """
 
     views: Views

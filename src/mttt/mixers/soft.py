@@ -12,12 +12,29 @@ from mttt.nn.dense import Dense, at_least_float32
 
 
 class SOFT(Mixer):
-    """SOFT (Lu et al., 2021): κ(Q, Q)V with κ(x, y) = exp(−‖x − y‖² / 2√k), without a normaliser. Linear in n.
+    """SOFT: κ(Q, Q)V with κ(x, y) = exp(−‖x − y‖² / 2√k), without a normaliser, approximated through landmarks.
 
-    Keys are the queries, so κ is symmetric and Nyström's approximation κ(Q, L) κ(L, L)† κ(L, Q) takes its place, with
-    `landmarks` points L: the means of as many segments of the queries. (That paper's code also has a strided
-    convolution for it, and takes the squares of a grid; here tokens are a list.) With as many landmarks as tokens the
-    kernel is exact, and more are never taken. With a mask, the segments are those of the real tokens.
+        κ(Q, L) κ(L, L)† κ(L, Q) V, where L are the means of m segments of the queries (Nyström)
+
+    Keys are the queries, so κ is symmetric. Its time is O(n·m·k), and O(m³) for each iteration. (That paper's code also
+    has a strided convolution for L, and takes the squares of a grid; here tokens are a list.) With as many landmarks as
+    tokens the kernel is exact, and more are never taken. With a mask, the segments are those of the real tokens.
+
+    Arguments:
+    - dim: d, the width of a token
+    - heads: H, which divides d; a head is k = d/H wide
+    - landmarks: m, 49 by default
+    - iterations: of Newton and Raphson for the pseudo-inverse †; 20 by default. Few iterations regularise
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> layer = mttt.SOFT(16, 2, landmarks=4, key=jax.random.key(0))
+        >>> eqx.filter_jit(layer)(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+
+    Reference: Lu et al. (2021), *SOFT: Softmax-free Transformer with Linear Complexity*, arXiv 2110.11945.
     """
 
     query: Dense

@@ -64,17 +64,37 @@ class MakeRates(Protocol):
 
 @final
 class TTT(Mixer):
-    """X ↦ h(f(ψ(X); W_T)), where W_T is what the inner loop made of W₀ on X (eq. 3). H heads are H inner loops.
+    """The TTT layer: an inner loop in the place of attention, one for each head. Drop-in, (n, d) → (n, d).
 
-    MTTT-MLP is `TTT(dim, heads, learner=MLPLearner, key=key)`, MTTT-Linear `TTT(dim, heads, learner=LinearLearner,
-    start=Zeros, task=partial(Reconstruction, decoder_norm=False), key=key)`.
+        X ↦ h(f(ψ(X); W_T)), where W_T is what T inner steps on X made of W₀
 
-    `learner` and `task` are drawn for each head, and so are `rates` if there are any: how much each token is learned
-    (`GatedRates`). Without, a step descends on the mean over the tokens. `start` says what W₀ is. `optimizer` is one
-    for all heads, but each has its own copy of its arrays. `adjoint` trades memory for time, and changes no number.
+    MTTT-MLP is `TTT(dim, heads, learner=MLPLearner, key=key)`; MTTT-Linear has `learner=LinearLearner, start=Zeros,
+    task=partial(Reconstruction, decoder_norm=False)`. With a `TokenwiseLearner` time and memory grow with n. Parts are
+    made for each head by classes or functions; use `functools.partial` for options. A mask needs a `TokenwiseLearner`
+    and a `TokenwiseTask`: padding is then no part of the data.
 
-    With a mask, padding is no part of the inner loop's data; that needs a learner and a task that take each token for
-    itself (`TokenwiseLearner`, `TokenwiseTask`).
+    Arguments:
+    - dim: d, the width of a token
+    - heads: H, which divides d; a learner is k = d/H wide
+    - learner: makes f, as `learner(k, key=key)`: a learner class, or any function that returns a module (n, k) → (n, k)
+    - start: makes W₀ of the learner; `Trained` by the outer loop by default
+    - task: makes the task, as `task(d, k, key=key)`; `Reconstruction` by default
+    - optimizer: one update rule, of which each head gets a copy; `GradientDescent()`, with η = 1, by default
+    - rates: makes rates of tokens, as `rates(d, k, key=key)`, such as `GatedRates`. None: a step descends on the mean
+    - batching: T and the tokens of each step; `FullBatch(1)` by default
+    - adjoint: trades memory for time, and changes no number; `Recompute()` by default
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import equinox as eqx, jax, mttt
+        >>> layer = mttt.TTT(16, 2, learner=mttt.MLPLearner, batching=mttt.FullBatch(4), key=jax.random.key(0))
+        >>> x = jax.random.normal(jax.random.key(1), (10, 16))
+        >>> mixed = eqx.filter_jit(layer)(x, trace=True)
+        >>> mixed.tokens.shape, mixed.losses.shape
+        ((10, 16), (2, 5))
+
+    Reference: Sun et al. (2023), *Learning to (Learn at Test Time)*, arXiv 2310.13807.
     """
 
     psi: Dense

@@ -30,10 +30,27 @@ class MLP(eqx.Module):
 
 
 class Block(eqx.Module):
-    """x + mixer(LN(x)), then x + MLP(LN(x)). Which mixer it is, the block does not ask.
+    """A transformer block around any mixer: x + mixer(LN(x)), then x + MLP(LN(x)).
 
-    The MLP is `mlp_factor` times as wide as a token; 0 leaves that half of the block out. If the mixer is causal, the
-    block has a state and can go on: that of its mixer.
+    It is called as `block(tokens, *, mask=None, key=None, trace=False)` and returns `Mixed`, as mixers do. If the mixer
+    is causal, the block has a state and can go on: that of its mixer.
+
+    Arguments:
+    - mixer: a layer that was built already, for tokens of width d
+    - dim: d, the width of a token
+    - mlp_factor: how many times wider than d the MLP's hidden layer is, 4 by default; 0 leaves that half of the block
+      out
+    - key: random key for the MLP
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> mixer = mttt.SelfAttention(16, 2, key=jax.random.key(0))
+        >>> block = mttt.Block(mixer, 16, key=jax.random.key(1))
+        >>> eqx.filter_jit(block)(jnp.ones((10, 16))).tokens.shape
+        (10, 16)
+
+    Reference: Beyer et al. (2022), *Better plain ViT baselines for ImageNet-1k*, arXiv 2205.01580.
     """
 
     mixer_norm: LayerNorm
@@ -60,6 +77,10 @@ class Block(eqx.Module):
         key: PRNGKeyArray | None = None,
         trace: bool = False,
     ) -> Mixed:
+        """The block's output (n, d) for tokens (n, d), and the mixer's inner losses.
+
+        `mask`, `key` and `trace` are those of the mixer.
+        """
         check_tokens(tokens, mask)
         tokens = keep_real(tokens, mask)
         mixed = self.mixer(self.mixer_norm(tokens), mask=mask, key=key, trace=trace)

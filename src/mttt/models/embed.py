@@ -56,7 +56,25 @@ def grid(size: tuple[int, int], patch: int) -> tuple[int, int]:
 
 
 class SinCosPositions(eqx.Module):
-    """Fixed 2-D sine and cosine positions: a quarter of the features each for sin x, cos x, sin y, cos y."""
+    """Fixed 2-D sine and cosine positions: a quarter of the features each for sin x, cos x, sin y, cos y.
+
+    Called without arguments, positions give (rows · columns, d), row by row; `ViT` adds them to its tokens.
+
+    Arguments:
+    - rows: of patches
+    - columns: of patches
+    - dim: d, the width of a token, a multiple of 4
+    - key: not used, as there is nothing to draw
+
+    Example:
+
+        >>> import jax, mttt
+        >>> positions = mttt.SinCosPositions(2, 3, 16, key=jax.random.key(0))
+        >>> positions().shape
+        (6, 16)
+
+    Reference: Beyer et al. (2022), *Better plain ViT baselines for ImageNet-1k*, arXiv 2205.01580.
+    """
 
     rows: int = eqx.field(static=True)
     columns: int = eqx.field(static=True)
@@ -70,6 +88,7 @@ class SinCosPositions(eqx.Module):
         self.rows, self.columns, self.dim = rows, columns, dim
 
     def __call__(self) -> Float[Array, "n d"]:
+        """The positions of all patches, row by row, (n, d)."""
         quarter = self.dim // 4
         frequencies = 10_000.0 ** (-np.arange(quarter) / max(quarter - 1, 1))
 
@@ -85,7 +104,21 @@ class SinCosPositions(eqx.Module):
 
 
 class LearnedPositions(eqx.Module):
-    """One trained vector a position, drawn from N(0, 1/√d)."""
+    """One trained vector a position, drawn with a standard deviation of 1/√d: the paper's choice for pixels.
+
+    Arguments:
+    - rows: of patches
+    - columns: of patches
+    - dim: d, the width of a token
+    - key: random key for the vectors
+
+    Example:
+
+        >>> import jax, mttt
+        >>> positions = mttt.LearnedPositions(2, 3, 16, key=jax.random.key(0))
+        >>> positions().shape
+        (6, 16)
+    """
 
     table: Float[Array, "n d"]
 
@@ -94,4 +127,5 @@ class LearnedPositions(eqx.Module):
         self.table = jax.random.normal(key, (rows * columns, dim)) * dim**-0.5
 
     def __call__(self) -> Float[Array, "n d"]:
+        """The positions of all patches, row by row, (n, d)."""
         return self.table

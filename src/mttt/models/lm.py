@@ -43,17 +43,55 @@ class TokenTable(eqx.Module):
 
 
 class TextState(NamedTuple):
-    """What the bytes so far leave behind: the states of all mixers, and how many bytes there were."""
+    """What the tokens so far leave behind in an `LM`: `model.start()` makes it, `model.go_on` moves it on.
+
+    Fields:
+    - stack: the states of the mixers of all blocks, stacked along depth
+    - place: how many tokens there were, a whole number ()
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> size = mttt.Size(16, 2, 2)
+        >>> model = mttt.LM(vocabulary=32, size=size, mixer=mttt.CausalLinearAttention, key=jax.random.key(0))
+        >>> logits, state = eqx.filter_jit(model.go_on)(model.start(), jnp.arange(6))
+        >>> type(state).__name__, int(state.place)
+        ('TextState', 6)
+    """
 
     stack: Any
     place: Int[Array, ""]
 
 
 class LM(eqx.Module):
-    """Embedding, pre-LN blocks, final LN, and logits of the next token by the same table that embeds.
+    """A language model around any causal mixer: embedding, pre-LN blocks, final LN, and logits of the next token.
 
-    One input, (n,) whole numbers, gives logits (n, vocabulary): those at place t are of token t + 1, and depend on the
-    tokens 0 … t. `dtype` is that of computation; parameters, statistics, inner loops and logits stay float32.
+    It is called as `model(tokens, *, key=None)` with one input of whole numbers (n,) and returns logits (n,
+    vocabulary): those at place t are of token t + 1, and depend on the tokens 0 … t. The logits use the table that
+    embeds. `start`, `go_on` and `make_room` read a sequence piece by piece. Parameters, statistics, inner loops and
+    logits are float32.
+
+    Arguments:
+    - vocabulary: how many tokens there are; 256 by default, the bytes
+    - size: width, number of blocks and heads: `TINY`, `SMALL`, or a `Size`
+    - mixer: makes the causal mixer of each block, as `mixer(dim, heads, key=key)`
+    - places: makes what tells places apart, as `places(dim, key=key)`; `NoPlaces` by default, or
+      `partial(LearnedPlaces, context=n)`
+    - embed_init: draws the table (vocabulary, d); from N(0, 0.02²) by default
+    - remat: whether each block is recomputed in the backward pass: less memory for more time. False by default
+    - dtype: of computation; that of the parameters by default
+    - key: random key for all parameters
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> size, tokens = mttt.Size(16, 2, 2), jnp.arange(10)
+        >>> model = mttt.LM(vocabulary=32, size=size, mixer=mttt.CausalLinearAttention, key=jax.random.key(0))
+        >>> logits, state = eqx.filter_jit(model.go_on)(model.start(), tokens[:6])
+        >>> logits.shape, eqx.filter_jit(model)(tokens).shape
+        ((6, 32), (10, 32))
+
+    Reference: Radford et al. (2019), *Language Models are Unsupervised Multitask Learners* (GPT-2).
     """
 
     embed: TokenTable
@@ -74,7 +112,6 @@ class LM(eqx.Module):
         dtype: Any = None,
         key: PRNGKeyArray,
     ):
-        """`remat` recomputes each block in the backward pass: less memory for more time."""
         dim, depth, heads = size
         check_whole(vocabulary=vocabulary, dim=dim, depth=depth, heads=heads)
         check_key(key)
@@ -91,11 +128,14 @@ class LM(eqx.Module):
         self.dtype = None if dtype is None else jnp.dtype(dtype)
 
     def __call__(self, tokens: Integer[Array, "..."], *, key: PRNGKeyArray | None = None) -> Float[Array, "n v"]:
-        """Logits of the token after each. With a key, what is random in the inner loops is random."""
+        """Logits (n, vocabulary) of the token after each of tokens (n,).
+
+        With a key, what is random in the inner loops is random.
+        """
         return self._run(tokens, key, trace=False).logits
 
     def trace(self, tokens: Integer[Array, "..."], *, key: PRNGKeyArray | None = None) -> Traced:
-        """Logits, and what the inner loops did."""
+        """Logits, and the inner losses of all layers, for tokens (n,)."""
         return self._run(tokens, key, trace=True)
 
     def start(self) -> TextState:
@@ -119,10 +159,12 @@ class LM(eqx.Module):
 
     @property
     def vocabulary(self) -> int:
+        """How many tokens there are to choose from."""
         return self.embed.weight.shape[0]
 
     @property
     def depth(self) -> int:
+        """How many blocks there are."""
         return self.stack.depth
 
     @property

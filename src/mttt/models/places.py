@@ -12,7 +12,19 @@ Place = int | Int[Array, ""]
 
 
 class NoPlaces(eqx.Module):
-    """Nothing is added: the mixers know the order of the tokens by themselves, and sequences have no end."""
+    """For an `LM`, nothing is added to the tokens: the mixers know their order, and sequences have no end.
+
+    Arguments:
+    - dim: not used; places are made as `places(dim, key=key)`
+    - key: not used, as there is nothing to draw
+
+    Example:
+
+        >>> import jax, mttt
+        >>> places = mttt.NoPlaces(16, key=jax.random.key(0))
+        >>> places.most is None  # a sequence may be as long as it wants
+        True
+    """
 
     def __init__(self, dim: int, *, key: PRNGKeyArray):
         del dim, key  # nothing to draw
@@ -23,12 +35,29 @@ class NoPlaces(eqx.Module):
         return None
 
     def __call__(self, tokens: Float[Array, "n d"], first: Place) -> Float[Array, "n d"]:
-        """The tokens from place `first` on."""
+        """The tokens (n, d) from place `first` on, as they came."""
         return tokens
 
 
 class LearnedPlaces(eqx.Module):
-    """One trained vector a place, drawn from N(0, 0.02²), as in GPT-2. Beyond the last place there is nothing."""
+    """For an `LM`, one trained vector a place is added to the tokens, drawn from N(0, 0.02²), as in GPT-2.
+
+    Beyond the last place there is nothing: a longer sequence is an error, or NaN inside of a compiled program.
+
+    Arguments:
+    - dim: d, the width of a token
+    - context: how many places there are
+    - key: random key for the vectors
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> places = mttt.LearnedPlaces(16, context=12, key=jax.random.key(0))
+        >>> places(jnp.ones((10, 16)), 2).shape, places.most
+        ((10, 16), 12)
+
+    Reference: Radford et al. (2019), *Language Models are Unsupervised Multitask Learners* (GPT-2).
+    """
 
     table: Float[Array, "n d"]
 
@@ -42,7 +71,7 @@ class LearnedPlaces(eqx.Module):
         return self.table.shape[0]
 
     def __call__(self, tokens: Float[Array, "n d"], first: Place) -> Float[Array, "n d"]:
-        """The tokens from place `first` on, each with the vector of its place."""
+        """The tokens (n, d) from place `first` on, each with the vector of its place."""
         n, most = tokens.shape[0], self.table.shape[0]
         last = n if isinstance(first, Tracer) else int(first) + n
         if last > most:

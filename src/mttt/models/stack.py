@@ -15,7 +15,23 @@ from mttt.nn.check import check_key, check_tokens, check_whole
 
 
 class Stacked(NamedTuple):
-    """The tokens after the last block; the inner losses of each block and head at t = 0 … T, if asked for."""
+    """What a `Stack` returns.
+
+    Fields:
+    - tokens: after the last block, (n, d)
+    - losses: the inner losses of each block and head at t = 0 … T, (depth, heads, T + 1), as in `Mixed`; None if there
+      is no inner loop, or `trace` did not ask for them
+
+    Example:
+
+        >>> from functools import partial
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> mixer = partial(mttt.TTT, learner=mttt.LinearLearner)
+        >>> stack = mttt.Stack(16, 3, 2, mixer=mixer, key=jax.random.key(0))
+        >>> stacked = eqx.filter_jit(stack)(jnp.ones((10, 16)), trace=True)
+        >>> stacked.tokens.shape, stacked.losses.shape
+        ((10, 16), (3, 2, 2))
+    """
 
     tokens: Float[Array, "n d"]
     losses: Float[Array, "depth heads T+1"] | None
@@ -23,10 +39,27 @@ class Stacked(NamedTuple):
 
 @final
 class Stack(eqx.Module):
-    """`depth` pre-LN blocks. One input, (n, d) → (n, d), and an optional mask of the real tokens.
+    """`depth` transformer blocks around any mixer, in a scan: one compilation, however many there are. (n, d) → (n, d).
 
-    `mlp_factor` is how many times as wide as a token the blocks' MLPs are; 0 leaves them out. `remat` recomputes each
-    block in the backward pass: less memory for more time. Stacks of causal mixers have a state and can go on.
+    It is called as `stack(tokens, *, mask=None, key=None, trace=False)` and returns `Stacked(tokens, losses)`. Stacks
+    of causal mixers have a state and can go on; the blocks' states are stacked along depth.
+
+    Arguments:
+    - dim: d, the width of a token
+    - depth: how many blocks
+    - heads: of each mixer
+    - mixer: makes the mixer of each block, as `mixer(dim, heads, key=key)`: a mixer class, or `functools.partial` of
+      one
+    - mlp_factor: how many times wider than d the MLPs' hidden layers are, 4 by default; 0 leaves them out
+    - remat: whether each block is recomputed in the backward pass: less memory for more time. False by default
+    - key: random key for all blocks
+
+    Example:
+
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> stack = mttt.Stack(16, 2, 2, mixer=mttt.SelfAttention, key=jax.random.key(0))
+        >>> eqx.filter_jit(stack)(jnp.ones((10, 16)), mask=jnp.arange(10) < 6).tokens.shape
+        (10, 16)
     """
 
     blocks: Block  # every array has a leading axis of depth
@@ -57,6 +90,7 @@ class Stack(eqx.Module):
 
     @property
     def depth(self) -> int:
+        """How many blocks there are."""
         return self.blocks.mixer_norm.scale.shape[0]
 
     def __call__(
@@ -67,6 +101,10 @@ class Stack(eqx.Module):
         key: PRNGKeyArray | None = None,
         trace: bool = False,
     ) -> Stacked:
+        """The tokens (n, d) after the last block, and the inner losses of all blocks if `trace` asks for them.
+
+        `mask` (n,) is True for real tokens; `key` makes what is random random.
+        """
         check_tokens(tokens, mask)
         arrays, rest = self._by_depth()
 

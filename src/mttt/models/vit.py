@@ -18,7 +18,22 @@ from mttt.nn.dense import at_least_float32, lecun_normal
 
 
 class Size(NamedTuple):
-    """Width d, number of blocks, heads."""
+    """How large a model is. Sizes with a name are in `mttt` itself.
+
+    - `TINY` is (192, 12, 3) and `SMALL` (384, 12, 6): those of the paper
+    - `MICRO_S` is (64, 2, 2), `MICRO_M` (64, 4, 2) and `MICRO_L` (96, 6, 3): for CPUs, minutes instead of days
+
+    Fields:
+    - dim: d, the width of a token
+    - depth: how many blocks
+    - heads: H, which divides d
+
+    Example:
+
+        >>> import mttt
+        >>> mttt.SMALL, mttt.Size(128, 4, 4).dim
+        (Size(dim=384, depth=12, heads=6), 128)
+    """
 
     dim: int
     depth: int
@@ -26,11 +41,15 @@ class Size(NamedTuple):
 
 
 TINY = Size(192, 12, 3)
+"""The paper's ViT-Tiny."""
 SMALL = Size(384, 12, 6)
-# For CPUs: minutes instead of days.
+"""The paper's ViT-Small."""
 MICRO_S = Size(64, 2, 2)
+"""For CPUs: minutes instead of days."""
 MICRO_M = Size(64, 4, 2)
+"""Twice as deep as `MICRO_S`."""
 MICRO_L = Size(96, 6, 3)
+"""Deeper and wider than `MICRO_M`."""
 
 
 @runtime_checkable
@@ -50,17 +69,57 @@ class MakeHead(Protocol):
 
 
 class Traced(NamedTuple):
-    """Logits, and the inner losses of each layer and head at t = 0 … T (None for mixers without an inner loop)."""
+    """What `trace` of a model returns.
+
+    Fields:
+    - logits: of the classes, (classes,), of a `ViT`; of the next token at each place, (n, vocabulary), of an `LM`
+    - losses: the inner losses of each block and head at t = 0 … T, (depth, heads, T + 1); None for mixers without an
+      inner loop
+
+    Example:
+
+        >>> from functools import partial
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> mixer = partial(mttt.TTT, learner=mttt.LinearLearner)
+        >>> model = mttt.ViT((8, 8, 1), 10, size=mttt.Size(16, 2, 2), patch=4, mixer=mixer, key=jax.random.key(0))
+        >>> traced = eqx.filter_jit(model.trace)(jnp.zeros((8, 8, 1)))
+        >>> traced.logits.shape, traced.losses.shape
+        ((10,), (2, 2, 2))
+    """
 
     logits: Float[Array, "*n classes"]
     losses: Float[Array, "depth heads T+1"] | None
 
 
 class ViT(eqx.Module):
-    """Pre-LN blocks, final LN, mean over tokens, and a head.
+    """The vision transformer, around any mixer: pre-LN blocks, final LN, mean over tokens, and a head.
 
-    One image (height, width, channels) with values in [−1, 1] gives the logits of its classes. The image's dtype is the
-    dtype of computation; parameters, statistics, inner loops and logits stay float32.
+    It is called as `model(image, *, mask=None, key=None)` with one image (height, width, channels), floats in [−1, 1],
+    and returns the logits of its classes, (classes,). A batch is `jax.vmap`. The image's dtype is the dtype of
+    computation; parameters, statistics, inner loops and logits stay float32.
+
+    Arguments:
+    - image_shape: (height, width, channels)
+    - classes: how many there are
+    - size: width, number of blocks and heads: `TINY`, `SMALL`, or a `Size`
+    - patch: the side of a patch in pixels, which divides height and width; 1 makes every pixel a token
+    - mixer: makes the mixer of each block, as `mixer(dim, heads, key=key)`
+    - positions: makes the positions, as `positions(rows, columns, dim, key=key)`; `SinCosPositions` by default
+    - embed_init: draws the kernel of the embedding (patch² · channels, d); Lecun's normal, the release's, by default
+    - head: makes the head, as `head(dim, classes, key=key)`; `TanhHead` by default
+    - remat: whether each block is recomputed in the backward pass: less memory for more time. False by default
+    - key: random key for all parameters
+
+    Example:
+
+        >>> from functools import partial
+        >>> import equinox as eqx, jax, jax.numpy as jnp, mttt
+        >>> mixer = partial(mttt.TTT, learner=mttt.LinearLearner)
+        >>> model = mttt.ViT((8, 8, 1), 10, size=mttt.Size(16, 2, 2), patch=4, mixer=mixer, key=jax.random.key(0))
+        >>> eqx.filter_jit(model)(jnp.zeros((8, 8, 1))).shape
+        (10,)
+
+    Reference: Beyer et al. (2022), *Better plain ViT baselines for ImageNet-1k*, arXiv 2205.01580.
     """
 
     embed: Patches
@@ -84,7 +143,6 @@ class ViT(eqx.Module):
         remat: bool = False,
         key: PRNGKeyArray,
     ):
-        """`remat` recomputes each block in the backward pass: less memory for more time."""
         height, width, channels = image_shape
         dim, depth, heads = size
         check_whole(height=height, width=width, channels=channels, classes=classes, dim=dim, depth=depth, heads=heads)
@@ -118,15 +176,17 @@ class ViT(eqx.Module):
         mask: Bool[Array, " n"] | None = None,
         key: PRNGKeyArray | None = None,
     ) -> Traced:
-        """Logits, and what the inner loops did."""
+        """Logits, and the inner losses of all layers, for an image as `model(image)` takes it."""
         return self._run(image, mask, key, trace=True)
 
     @property
     def classes(self) -> int:
+        """How many classes there are."""
         return self.head.logits.bias.shape[0]
 
     @property
     def depth(self) -> int:
+        """How many blocks there are."""
         return self.stack.depth
 
     def _run(

@@ -10,7 +10,21 @@ from jaxtyping import Array, PyTree
 
 
 class Shared(eqx.Module):
-    """An array that all heads of a mixer share, while everything around it has one copy a head."""
+    """An array that all heads of a mixer share, while everything around it has one copy a head.
+
+    For a task or learner of your own: the outer loop trains one array, whose gradient is the sum over the heads.
+    Without it, a layer gives each head its own.
+
+    Arguments:
+    - value: the array
+
+    Example:
+
+        >>> import jax, mttt
+        >>> layer = mttt.TTT(16, 2, learner=mttt.MLPLearner, key=jax.random.key(0))
+        >>> layer.task.g.weight.shape, layer.task.g.bias.value.shape  # a kernel a head, and one bias for both
+        ((2, 8, 16), (16,))
+    """
 
     value: Array
 
@@ -45,7 +59,21 @@ def _hashable(value: Any) -> bool:
 
 
 class Fixed(eqx.Module):
-    """A module that the outer loop does not train, such as a random but fixed W₀."""
+    """A module that the outer loop does not train, such as a random but fixed W₀.
+
+    `trainable` leaves its arrays out. Whoever holds it computes with `constant()`.
+
+    Arguments:
+    - module: any module
+
+    Example:
+
+        >>> import jax, jax.numpy as jnp, mttt
+        >>> fixed = mttt.Fixed(mttt.LinearLearner(4, key=jax.random.key(0)))
+        >>> gradient = jax.grad(lambda fixed: jnp.sum(fixed.constant()(jnp.ones((3, 4)))))(fixed)
+        >>> float(jnp.max(jnp.abs(gradient.module.weight)))
+        0.0
+    """
 
     module: Any
 
@@ -55,7 +83,21 @@ class Fixed(eqx.Module):
 
 
 def trainable(tree: PyTree) -> PyTree:
-    """A tree of booleans: which leaves the outer loop trains."""
+    """Which leaves the outer loop trains: the inexact arrays that are not in a `Fixed` module.
+
+    Arguments:
+    - tree: a model, or any pytree
+
+    Returns: a tree of booleans like it, with one False for each `Fixed` module: the filter for `eqx.partition`.
+
+    Example:
+
+        >>> import equinox as eqx, jax, mttt
+        >>> layer = mttt.TTT(16, 2, learner=mttt.MLPLearner, start=mttt.Frozen, key=jax.random.key(0))
+        >>> trained, rest = eqx.partition(layer, mttt.trainable(layer))
+        >>> trained.start.learner.module.up.weight is None, trained.psi.weight.shape
+        (True, (2, 16, 8))
+    """
     return jax.tree.map(
         lambda node: False if isinstance(node, Fixed) else eqx.is_inexact_array(node),
         tree,
@@ -64,10 +106,22 @@ def trainable(tree: PyTree) -> PyTree:
 
 
 def kernels(tree: PyTree) -> PyTree:
-    """A tree of booleans: which leaves are kernels, for weight decay. They are the arrays called `weight`.
+    """Which leaves are kernels, for weight decay: the arrays called `weight`.
 
     W₀'s kernels are among them. Biases, scales, shifts, positions and rates have other names. That is Equinox's word
     too, except that its norms also call their scales so: a learner that holds one has it decayed.
+
+    Arguments:
+    - tree: a model, or any pytree
+
+    Returns: a tree of booleans like it: the mask for Optax, as in `optax.adamw(1e-3, mask=mttt.kernels)`.
+
+    Example:
+
+        >>> import jax, mttt
+        >>> marks = mttt.kernels(mttt.AffineLearner(8, key=jax.random.key(0)))
+        >>> marks.weight, marks.bias
+        (True, False)
     """
 
     def is_kernel(path, _):

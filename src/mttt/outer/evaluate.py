@@ -41,15 +41,21 @@ class Evaluation(NamedTuple):
         """[layer][t], the mean over heads."""
         return None if self.inner_losses is None else self.inner_losses.mean(axis=1).tolist()
 
+    def ends_by_head(self) -> list[list[list[float]]] | None:
+        """[layer][head][0: at t = 0, 1: at t = T]."""
+        return None if self.inner_losses is None else self.inner_losses[:, :, [0, -1]].tolist()
+
     def record(self) -> dict[str, Any]:
         """For metrics, results and programs. Where learning at test time diverged, there are no losses."""
         finite = math.isfinite(self.loss)
+        learned = finite and self.inner_losses is not None and bool(np.isfinite(self.inner_losses).all())
         text = {} if self.by_position is None else {"bits_per_byte": self.bits if finite else None}
         return {
             "accuracy": self.accuracy,
             "loss": self.loss if finite else None,
             **text,
-            "inner_losses": self.per_layer() if finite else None,
+            "inner_losses": self.per_layer() if learned else None,
+            "inner_losses_by_head": self.ends_by_head() if learned else None,
             "examples": self.examples,
         }
 

@@ -33,6 +33,14 @@ def draw_png(place: Path, width: float, height: float, paint: Callable[[Any], No
     figure.savefig(place, dpi=150, format="png")
 
 
+def draw_file(place: Path, kind: str, width: float, height: float, paint: Callable[[Any], None]) -> None:
+    """A drawing as a file of a kind: png, for screens, or svg."""
+    if kind == "svg":
+        place.write_text(_draw(width, height, paint), encoding="utf-8")
+    else:
+        draw_png(place, width, height, paint)
+
+
 def _draw(width: float, height: float, paint: Callable[[Any], None]) -> str:
     import matplotlib
 

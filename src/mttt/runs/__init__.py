@@ -14,6 +14,7 @@ from mttt.runs.extend import (
     record_origin as record_origin,
 )
 from mttt.runs.metrics import Metrics as Metrics, Record as Record
+from mttt.runs.names import short_names as short_names
 from mttt.runs.origin import versions as versions
 from mttt.runs.run import Run as Run
-from mttt.runs.summary import Summary as Summary, find_runs as find_runs, summary as summary
+from mttt.runs.summary import Summary as Summary, find_runs as find_runs, in_use as in_use, summary as summary

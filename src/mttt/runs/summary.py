@@ -65,7 +65,7 @@ def summary(run: Run) -> Summary:
         accuracy=judged.get("accuracy"),
         bits_per_byte=judged.get("bits_per_byte"),
         result_step=None if result is None else result["step"],
-        in_use=_in_use(run),
+        in_use=in_use(run),
         changed=max(path.stat().st_mtime for path in written),
     )
 
@@ -83,8 +83,8 @@ def _newest(path: Path) -> list[Record]:
     return [record for line in whole if isinstance(record := json.loads(line), dict)]
 
 
-def _in_use(run: Run) -> bool:
-    """Whether another process holds the lock; it is asked for without waiting, shared, and given back at once."""
+def in_use(run: Run) -> bool:
+    """Whether a process is training it and holds the lock. Asking takes it, shared, without waiting, for a moment."""
     try:
         with regular(run.path / ".lock") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

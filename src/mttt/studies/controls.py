@@ -26,7 +26,7 @@ ASCENT4 = Row(
 CONTROLS = Study(
     "controls",
     "Controls: no learning, and learning upwards",
-    "MTTT-MLP trained without inner steps, and with gradient ascent in the inner loop",
+    "MTTT-MLP trained without inner steps, and with gradient ascent in the inner loop.",
     (NO_STEPS, MTTT_MLP, ASCENT, FULL4, ASCENT4),
     accuracies([MTTT_MLP]),
     base="mttt-mlp",

@@ -23,7 +23,7 @@ SGD2, SGD4 = (Row(f"mttt-mlp-sgd{t}", f"MTTT-MLP SGD T={t}", SGD[t]) for t in (2
 LEFT = Study(
     "figure1-left",
     "Figure 1, left: accuracy against the number of inner steps",
-    "accuracy of MTTT-MLP against T, full batch and SGD, from patches",
+    "Accuracy of MTTT-MLP against T, full batch and SGD, from patches.",
     (MTTT_MLP, FULL2, FULL3, FULL4, FULL6, SGD2, SGD4),
     accuracies([MTTT_MLP]),
     base="mttt-mlp",
@@ -31,7 +31,7 @@ LEFT = Study(
 RIGHT = Study(
     "figure1-right",
     "Figure 1, right, and all layers: the inner loss over the training",
-    "inner losses at t = 0 … T in every layer over the training, T = 4",
+    "Inner losses at t = 0 … T in every layer over the training, T = 4.",
     (FULL4, PIXELS_SGD),
     accuracies([PIXELS_SGD]),
     base="mttt-mlp-t4",

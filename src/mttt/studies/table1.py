@@ -32,7 +32,7 @@ ROWS = (LINFORMER, LONGFORMER, SOFT, HYENA, ATTENTION, ELU, LINEAR_ATTENTION, MT
 TABLE1 = Study(
     "table1",
     "Table 1: drop-in layers, from patches",
-    "every drop-in layer of the paper's table 1, from patches",
+    "Every drop-in layer of the paper's table 1, from patches.",
     ROWS,
     accuracies(ROWS),
     base="linear-attention",

@@ -19,7 +19,7 @@ BOTH = MTTT_MLP
 TABLE2 = Study(
     "table2",
     "Table 2: Decoder LN and trained W₀",
-    "MTTT-MLP with and without Decoder LN and trained W₀, from patches",
+    "MTTT-MLP with and without Decoder LN and trained W₀, from patches.",
     (NEITHER, TRAINED, NORM, BOTH),
     {"no-norm-fixed-w0": 72.9, "no-norm": 73.0, "fixed-w0": 73.8} | accuracies([BOTH]),
     base="mttt-mlp",

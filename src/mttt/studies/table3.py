@@ -39,7 +39,7 @@ ROWS = (ATTENTION, ELU, LINEAR_ATTENTION, MTTT_LINEAR, MTTT_MLP, SGD, SMALL_ELU,
 TABLE3 = Study(
     "table3",
     "Table 3: from raw pixels",
-    "layers of the paper's table 3 from raw pixels, Tiny and Small",
+    "Layers of the paper's table 3 from raw pixels, Tiny and Small.",
     ROWS,
     accuracies(ROWS),
     base="pixels-linear-attention",

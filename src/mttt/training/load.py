@@ -48,6 +48,22 @@ def load(path: str | Path) -> Loaded:
     """The model of a run's newest whole checkpoint. The data that it was trained on may be gone.
 
     A `mttt.runs.DamagedCheckpoint` warning tells of newer checkpoints that are not whole.
+
+    Arguments:
+    - path: the directory of the run
+
+    Returns: a `Loaded`. `model` is the model and `step` the number of training steps that it has had; `recipe` is what
+    it was trained by; `spec` and `classes` are the shape and stored dtype of an input, and the names of the classes;
+    `read` turns a stored input (for pictures bytes) into what the model takes; `prepared` holds the parts of its
+    training.
+
+    Example:
+
+        >>> import equinox as eqx, jax.numpy as jnp, mttt
+        >>> loaded = mttt.load("runs/digits")
+        >>> picture = jnp.zeros((8, 8, 1), jnp.uint8)  # as loaded.spec.inputs says
+        >>> eqx.filter_jit(loaded.model)(loaded.read(picture)).shape
+        (10,)
     """
     run = Run.open(Path(path))
     recipe = recipe_of(run)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import PRNGKeyArray
 
-from mttt.data import BadData, DataSet, EvaluationBatches, Spec, View
+from mttt.data import BadData, Batch, DataSet, EvaluationBatches, Spec, View
 from mttt.devices import Placement
 from mttt.outer import (
     Evaluation,
@@ -149,17 +149,29 @@ class Prepared:
         own, parts = self.placement.own_rows, self.placement.data
         return EvaluationBatches(view, self.recipe.evaluation_batch_size, own=own, parts=parts)
 
-    def evaluate(self, model: Any, batches: EvaluationBatches) -> Evaluation:
-        """How a model does. What had to be left out is in `batches.skipped` afterwards."""
+    def evaluate(
+        self, model: Any, batches: EvaluationBatches, see: Callable[[int, int], None] = lambda done, total: None
+    ) -> Evaluation:
+        """How a model does. What had to be left out is in `batches.skipped` afterwards.
+
+        `see` is told how many batches are done, and of how many.
+        """
         try:
             if self.placement is None:
-                return evaluate(model, batches, objective=self.objective)
+                return evaluate(model, _seen(batches, see), objective=self.objective)
             with self.placement():
                 put, get = self.placement.put_rows, self.placement.get
-                return evaluate(model, batches, objective=self.objective, put=put, get=get)
+                return evaluate(model, _seen(batches, see), objective=self.objective, put=put, get=get)
         except NothingToEvaluate as error:
             why = "".join(f"; {name}: {reason}" for name, reason in batches.skipped[:1])
             raise BadData(f"there is no example to evaluate on{why}") from error
+
+
+def _seen(batches: EvaluationBatches, see: Callable[[int, int], None]) -> Iterator[Batch]:
+    total = -(-len(batches.view) // batches.batch_size)
+    for done, batch in enumerate(batches):
+        see(done, total)
+        yield batch
 
 
 def prepare(recipe: Recipe, data: DataSet) -> Prepared:

@@ -198,7 +198,7 @@ def test_many_classes_and_findings_are_cut_short(tmp_path, monkeypatch, capsys):
         (["inspect", "nowhere"], "nowhere does not exist"),
         (["inspect", "empty"], "empty is not a data set of a known kind"),
         (["inspect", "empty"], "no text: no file ends with .txt"),
-        (["inspect", "digits", "--check", "0"], "check=0: must be at least 1, or all"),
+        (["inspect", "digits", "--check", "0"], "--check 0: must be at least 1, or all"),
         (["inspect", "digits", "--json", "."], ". is a directory"),
         (["inspect", "digits", "--figure", "no/a.png"], "no directory no"),
         (["inspect", "digits", "--figure", "a.jpg"], "a.jpg: the sheet is a PNG file"),
