@@ -38,6 +38,7 @@ BELOW = {
         "nn",
         "data",
         "runs",
+        "watch",
     },
     "studies": {
         "fields",
@@ -55,6 +56,7 @@ BELOW = {
         "data",
         "runs",
     },
+    "watch": {"fields", "files", "training", "recipes", "models", "mixers", "inner", "nn", "data", "runs"},
     "cli": {
         "fields",
         "files",
@@ -62,6 +64,7 @@ BELOW = {
         "training",
         "bench",
         "studies",
+        "watch",
         "recipes",
         "report",
         "tracking",

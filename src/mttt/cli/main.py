@@ -18,6 +18,7 @@ COMMANDS = {
     "track": "show runs in TensorBoard, Weights & Biases or Trackio",
     "evaluate": "accuracy and inner losses of a trained model, for any T",
     "predict": "classify pictures with a trained model",
+    "watch": "see a trained model learn, in the browser",
     "generate": "let a trained language model write",
     "presets": "list the presets",
     "data": "look at a data set before training on it",

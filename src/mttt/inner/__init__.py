@@ -42,5 +42,6 @@ from mttt.inner.rates import (
 from mttt.inner.reconstruction import Reconstruction as Reconstruction
 from mttt.inner.start import Frozen as Frozen, Memory as Memory, Trained as Trained, Zeros as Zeros
 from mttt.inner.swiglu import SwiGLULearner as SwiGLULearner
-from mttt.inner.task import Problem as Problem, Task as Task, TokenwiseTask as TokenwiseTask
+from mttt.inner.task import Compared as Compared, Problem as Problem, Task as Task, TokenwiseTask as TokenwiseTask
+from mttt.inner.trajectory import Trajectory as Trajectory, trajectory as trajectory
 from mttt.inner.undo import Undo as Undo

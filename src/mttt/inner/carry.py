@@ -171,6 +171,10 @@ class Lesson(NamedTuple):
 
     def learn(self, carry: Carry, rows: Rows) -> Carry:
         """One step of the inner loop (eq. 2)."""
+        return carry.update(self.optimizer, self.gradient(carry, rows))
+
+    def gradient(self, carry: Carry, rows: Rows) -> PyTree[Array]:
+        """What the optimizer gets in the step after this carry."""
         key = self.step_key(carry)
         weights, rest = eqx.partition(carry.learner, eqx.is_inexact_array)
         count = count_of_all(rows.real, self.axis)
@@ -181,7 +185,7 @@ class Lesson(NamedTuple):
 
             return jax.grad(part)(weights)
 
-        return carry.update(self.optimizer, self._sum(gradient, rows, carry.learner))
+        return self._sum(gradient, rows, carry.learner)
 
     def step(self, carry: Carry, rows: Rows) -> tuple[Carry, Float[Array, ""] | None]:
         """The next carry, and the loss before the step if losses are asked for."""

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mttt.inner.task import Problem, TokenwiseTask
+from mttt.inner.task import Compared, Problem, TokenwiseTask
 from mttt.nn.check import check_instance, check_whole
 from mttt.nn.dense import Dense, at_least_float32, fan_in_uniform
 from mttt.nn.norm import LayerNorm
@@ -147,6 +147,13 @@ class KeyValue(TokenwiseTask):
         keys = _unit(keys) if self.unit else keys
         targets = values - keys if self.residual else values
         return Problem(keys, targets, Losses(self.loss, self.norm), labels=values)
+
+    def compare(self, tokens: Float[Array, "n d"], answers: Float[Array, "n k"]) -> Compared:
+        """Values, and the answers as values: with `residual`, what was learned is added to the key."""
+        problem = self(tokens)
+        answers = answers if self.norm is None else self.norm(answers)
+        assert problem.labels is not None
+        return Compared("value", problem.labels, problem.inputs + answers if self.residual else answers)
 
     def queries(self, view: Float[Array, "n k"]) -> Float[Array, "n k"]:
         return _unit(view) if self.unit else view

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mttt.inner.adjoint import Adjoint, Recompute
-from mttt.inner.batching import Batching
+from mttt.inner.batching import Batching, Split
 from mttt.inner.carry import Carry, Lesson, Rated, Start
 from mttt.inner.optimizer import Optimizer
 from mttt.inner.rates import Rates
@@ -84,6 +84,44 @@ def inner_loop(
         >>> learned.carry.learner(x[:3, :8]).shape, int(learned.carry.t)
         ((3, 8), 4)
     """
+    lesson, _ = lesson_of(
+        start,
+        task,
+        optimizer,
+        batching,
+        tokens,
+        mask=mask,
+        key=key,
+        losses=losses,
+        rates=rates,
+        adjoint=adjoint,
+        axis=axis,
+    )
+    carry, phases, first = start.begin(lesson)
+    history = list(first or ())
+    for phase in phases:
+        carry, before = adjoint.repeat(lesson.step, carry, phase)
+        history.append(before)
+    if not losses or first is None:
+        return Learned(carry, None)
+    return Learned(carry, jnp.concatenate([*history, lesson.loss(carry.learner)[None]]))
+
+
+def lesson_of(
+    start: Start,
+    task: Task,
+    optimizer: Optimizer,
+    batching: Batching,
+    tokens: Float[Array, "..."],
+    *,
+    mask: Any,
+    key: PRNGKeyArray | None,
+    losses: bool,
+    rates: Rates | None,
+    adjoint: Adjoint,
+    axis: str | None,
+) -> tuple[Lesson, Split]:
+    """What each step has to know, and which tokens it learns from; the arguments are those of `inner_loop`."""
     check_instance("start", start, Start, "Trained(learner)")
     check_instance("task", task, Task, "Reconstruction(dim, width, key=key)")
     check_instance("optimizer", optimizer, Optimizer, "GradientDescent(0.5)")
@@ -94,12 +132,5 @@ def inner_loop(
     looks = split.looks + losses * (split.steps + 1)
     rows, pose = task.posing(tokens, keep=looks > 1 or adjoint.keeps_problem(tokens.shape[0]), mask=mask)
     rows = Rated(rows, None if rates is None else rates.of(tokens).eta)
-    lesson = Lesson(task, tokens, mask, rows, pose, split.phases(rows), rates, optimizer, adjoint, key, losses, axis)
-    carry, phases, first = start.begin(lesson)
-    history = list(first or ())
-    for phase in phases:
-        carry, before = adjoint.repeat(lesson.step, carry, phase)
-        history.append(before)
-    if not losses or first is None:
-        return Learned(carry, None)
-    return Learned(carry, jnp.concatenate([*history, lesson.loss(carry.learner)[None]]))
+    phases = split.phases(rows)
+    return Lesson(task, tokens, mask, rows, pose, phases, rates, optimizer, adjoint, key, losses, axis), split

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mttt.inner.normalised import Forms, losses
-from mttt.inner.task import Problem, TokenwiseTask
+from mttt.inner.task import Compared, Problem, TokenwiseTask
 from mttt.nn.check import check_finite, check_rows, check_whole
 from mttt.nn.dense import Dense, at_least_float32, fan_in_uniform, fan_out_uniform
 from mttt.nn.norm import LayerNorm
@@ -184,6 +184,12 @@ class Reconstruction(TokenwiseTask):
             constant=constant,
         )
         return Problem(at_least_float32(self.phi(tokens)), targets, loss, labels, slope)
+
+    def compare(self, tokens: Float[Array, "n d"], answers: Float[Array, "n k"]) -> Compared:
+        """The tokens, and LN(g(answer)), which the inner loop itself never makes."""
+        x = at_least_float32(tokens)
+        made = answers @ self.g.weight.astype(answers.dtype) + self.g.bias.value.astype(answers.dtype)[None, :]
+        return Compared("token", x, made if self.decoder_norm is None else self.decoder_norm(made))
 
     @staticmethod
     def _values(tokens: Float[Array, "n d"], g: Float[Array, "k d"]) -> Float[Array, "n k"]:

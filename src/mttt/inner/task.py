@@ -78,6 +78,14 @@ class Posing(NamedTuple):
     pose: Callable[[PyTree[Array]], Problem]
 
 
+class Compared(NamedTuple):
+    """What each token's answer should have been, and what the answer says, in the same space: `name` is which."""
+
+    name: str
+    targets: Float[Array, "n e"]
+    answers: Float[Array, "n e"]
+
+
 class Task(eqx.Module):
     """What the inner loop learns: poses a problem on the tokens of one input, for one head.
 
@@ -120,6 +128,10 @@ class Task(eqx.Module):
     def outputs(self, answers: Float[Array, "n k"], queries: Float[Array, "n k"]) -> Float[Array, "n k"]:
         """What becomes of the answers (n, k) to the queries (n, k) when they leave the inner loop, (n, k)."""
         return answers
+
+    def compare(self, tokens: Float[Array, "n d"], answers: Float[Array, "n k"]) -> Compared | None:
+        """Targets and answers as people can compare them, of all tokens; None for a task that has no such view."""
+        return None
 
     def posing(self, tokens: Float[Array, "n d"], *, keep: bool, mask: Bool[Array, " n"] | None) -> Posing:
         """The problem of all tokens, to be taken apart. `keep` asks to pose it once, however often it is looked at."""

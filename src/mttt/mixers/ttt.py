@@ -21,7 +21,9 @@ from mttt.inner import (
     Start,
     Task,
     Trained,
+    Trajectory,
     inner_loop,
+    trajectory,
 )
 from mttt.inner.learner import TokenwiseLearner, answers_of
 from mttt.inner.task import TokenwiseTask
@@ -194,6 +196,10 @@ class TTT(Mixer):
             return learned.carry.learner, None if learned.losses is None else task.report(learned.losses)
 
         learners, losses = over_heads(learn, (self.task, self.start, self.optimizer, self.rates, keys))
+        return Mixed(self.answer(learners, tokens), losses)
+
+    def answer(self, learners: Any, tokens: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        """h(f(ψ(X); W)), where each head has its learner."""
 
         def answer(tokens):
             def one(parts):
@@ -204,7 +210,25 @@ class TTT(Mixer):
             answers = over_heads(one, (self.psi, self.task, learners))
             return self.merge(answers.astype(tokens.dtype))
 
-        return Mixed(self.adjoint.map(answer, tokens, learners), losses)
+        return self.adjoint.map(answer, tokens, learners)
+
+    def report(self, losses: Float[Array, "heads *rest"]) -> Float[Array, "heads *rest"]:
+        """Inner losses of every head in the unit in which people should see them."""
+        return over_heads(lambda parts: parts[0].report(parts[1]), (self.task, losses))
+
+    def trajectory(self, tokens: Float[Array, "n d"], *, token: Any = None) -> Trajectory:
+        """What every head goes through on the tokens (n, d) of one input, W_0 … W_T; all arrays begin with heads.
+
+        `token` asks for that token's share in every gradient.
+        """
+        split = self.batching.draw(tokens.shape[0])
+
+        def one(parts):
+            task, start, optimizer, rates = parts
+            how = {"rates": rates, "adjoint": self.adjoint, "token": token}
+            return trajectory(start, task, optimizer, split, tokens, **how)
+
+        return over_heads(one, (self.task, self.start, self.optimizer, self.rates))
 
 
 def _drawn(rates: MakeRates, dim: int, heads: int, *, key: PRNGKeyArray) -> Rates:

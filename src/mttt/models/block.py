@@ -84,7 +84,7 @@ class Block(eqx.Module):
         check_tokens(tokens, mask)
         tokens = keep_real(tokens, mask)
         mixed = self.mixer(self.mixer_norm(tokens), mask=mask, key=key, trace=trace)
-        return Mixed(self._second_half(tokens + mixed.tokens), mixed.losses)
+        return Mixed(self.second_half(tokens + mixed.tokens), mixed.losses)
 
     def start(self, dtype: Any = None) -> Any:
         """The state before the first token. `dtype` is that of the tokens to come."""
@@ -98,9 +98,10 @@ class Block(eqx.Module):
         """The next tokens (m, d) of the sequence that the state has seen, and the next state."""
         check_tokens(tokens, None)
         mixed, state = self._causal().go_on(state, self.mixer_norm(tokens))
-        return self._second_half(tokens + mixed), state
+        return self.second_half(tokens + mixed), state
 
-    def _second_half(self, tokens: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    def second_half(self, tokens: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        """What comes after the mixer."""
         if self.mlp is None or self.mlp_norm is None:
             return tokens
         return tokens + self.mlp(self.mlp_norm(tokens))

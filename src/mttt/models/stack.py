@@ -1,5 +1,6 @@
 """Transformer blocks around any mixer, one after the other in a scan: one compilation, however many there are."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, final
 
 import equinox as eqx
@@ -106,17 +107,26 @@ class Stack(eqx.Module):
         `mask` (n,) is True for real tokens; `key` makes what is random random.
         """
         check_tokens(tokens, mask)
-        arrays, rest = self._by_depth()
 
-        def run_block(tokens, xs):
-            arrays, key = xs
-            mixed = eqx.combine(arrays, rest)(tokens, mask=mask, key=key, trace=trace)
+        def run_block(block: Block, tokens, key):
+            mixed = block(tokens, mask=mask, key=key, trace=trace)
             return split_tokens(mixed.tokens), mixed.losses
 
-        body = jax.checkpoint(run_block) if self.remat else run_block
         keys = None if key is None else jax.random.split(key, self.depth)
-        tokens, losses = jax.lax.scan(body, split_tokens(tokens), (arrays, keys))
-        return Stacked(tokens, losses)
+        return Stacked(*self.through(run_block, split_tokens(tokens), keys))
+
+    def through(self, run: Callable[[Block, Any, Any], tuple[Any, Any]], tokens: Any, each: Any = None) -> Any:
+        """`run` for block after block: it gets the block, the tokens and the block's own of `each`.
+
+        It returns the tokens for the next block, and what else there is, which is stacked along depth.
+        """
+        arrays, rest = self._by_depth()
+
+        def body(tokens, xs):
+            arrays, own = xs
+            return run(eqx.combine(arrays, rest), tokens, own)
+
+        return jax.lax.scan(jax.checkpoint(body) if self.remat else body, tokens, (arrays, each))
 
     def start(self, dtype: Any = None) -> Any:
         """The state of each block before the first token, stacked along depth. `dtype` is that of the tokens."""
@@ -131,14 +141,8 @@ class Stack(eqx.Module):
         """The next tokens (m, d) of the sequence that the states have seen, and the next states."""
         check_tokens(tokens, None)
         check_state(states, jax.eval_shape(lambda: self.start(tokens.dtype)), type(self).__name__)
-        states = self.make_room(states, tokens.shape[0])  # the scan below cannot
-        arrays, rest = self._by_depth()
-
-        def run_block(tokens, xs):
-            arrays, state = xs
-            return eqx.combine(arrays, rest).go_on(state, tokens)
-
-        return jax.lax.scan(jax.checkpoint(run_block) if self.remat else run_block, tokens, (arrays, states))
+        states = self.make_room(states, tokens.shape[0])  # the scan of the blocks cannot
+        return self.through(lambda block, tokens, state: block.go_on(state, tokens), tokens, states)
 
     def _by_depth(self) -> tuple[Block, Block]:
         """The blocks' arrays, which have an axis of depth, and the rest.

@@ -189,9 +189,8 @@ class ViT(eqx.Module):
         """How many blocks there are."""
         return self.stack.depth
 
-    def _run(
-        self, image: Float[Array, "..."], mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
-    ) -> Traced:
+    def tokens(self, image: Float[Array, "..."], mask: Bool[Array, " n"] | None = None) -> Float[Array, "n d"]:
+        """What goes into the first block."""
         check_array("image", image)
         if image.shape != self.image_shape:
             batched = " (for a batch of images, use jax.vmap)" if image.shape[1:] == self.image_shape else ""
@@ -203,7 +202,14 @@ class ViT(eqx.Module):
         rows, columns = grid(self.image_shape[:2], self.embed.patch)
         check_mask(mask, rows * columns)
         tokens = self.embed(image, mask)
-        tokens = tokens + self.positions().astype(tokens.dtype)
-        tokens, losses = self.stack(tokens, mask=mask, key=key, trace=trace)
-        features = mean_of_real(at_least_float32(self.norm(tokens)), mask)
-        return Traced(self.head(features)[0], losses)
+        return tokens + self.positions().astype(tokens.dtype)
+
+    def logits(self, tokens: Float[Array, "n d"], mask: Bool[Array, " n"] | None = None) -> Float[Array, " classes"]:
+        """What becomes of that which comes out of the last block."""
+        return self.head(mean_of_real(at_least_float32(self.norm(tokens)), mask))[0]
+
+    def _run(
+        self, image: Float[Array, "..."], mask: Bool[Array, " n"] | None, key: PRNGKeyArray | None, trace: bool
+    ) -> Traced:
+        tokens, losses = self.stack(self.tokens(image, mask), mask=mask, key=key, trace=trace)
+        return Traced(self.logits(tokens, mask), losses)

@@ -123,6 +123,11 @@ class Writer:
             begin += size
             yield np.asarray(bits, np.float32)
 
+    @property
+    def logits(self) -> Float32[np.ndarray, " v"]:
+        """Of the next token."""
+        return np.array(self._now.logits, np.float32)
+
     def write(self, choice: Choice, *, key: PRNGKeyArray) -> Iterator[Written]:
         """Tokens without end. The same key gives the same text after the same prompt."""
         fixed: Any = (self._model, choice, key)

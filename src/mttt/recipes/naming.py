@@ -47,6 +47,11 @@ def nearest_preset(recipe: Recipe) -> str:
     return min(PRESETS, key=lambda name: len(words_of(PRESETS[name].recipe, recipe)))
 
 
+def mixer_words(recipe: Recipe) -> list[str]:
+    """The mixer by its name, and what differs from what has that name: `mttt-mlp`, `steps4`."""
+    return _part(None, recipe.model.mixer, "model.mixer", typed_fields(type(recipe.model))["mixer"])
+
+
 def words_of(base: Any, new: Any, path: str = "") -> list[str]:
     """What differs, in the order of the fields. Both are recipes, or parts of one class that are at `path`."""
     found: list[str] = []

@@ -16,6 +16,6 @@ from mttt.training.data import (
 from mttt.training.extend import CannotExtend as CannotExtend, as_extended as as_extended, extend as extend
 from mttt.training.keeper import Observer as Observer
 from mttt.training.launch import launch as launch
-from mttt.training.load import Loaded as Loaded, load as load
+from mttt.training.load import Loaded as Loaded, load as load, prepared_of as prepared_of
 from mttt.training.memory import memory_limit as memory_limit
 from mttt.training.prepare import Prepared as Prepared, prepare as prepare, prepare_for as prepare_for

@@ -66,12 +66,11 @@ def load(path: str | Path) -> Loaded:
         (10,)
     """
     run = Run.open(Path(path))
-    recipe = recipe_of(run)
+    prepared = prepared_of(run)
     try:
-        prepared = prepare_for(recipe, *_what_the_data_were(run))
         like = prepared.state()
     except (ValueError, TypeError) as error:
-        raise RunError(f"{run.path / 'recipe.json'} describes a model that cannot be built: {error}") from error
+        raise _cannot_be_built(run, error) from error
     with run.checkpoints() as checkpoints:
         kept = checkpoints.newest(like)
         if kept is None:
@@ -79,16 +78,29 @@ def load(path: str | Path) -> Loaded:
     return Loaded(kept.state.model, kept.step, prepared)
 
 
-def _what_the_data_were(run: Run) -> tuple[Spec, int]:
-    """What the inputs and classes are, and how many examples there were to train on."""
-    match run.data:
+def prepared_of(run: Run) -> Prepared:
+    """What the training of a run is made of, without its data and before anything is computed."""
+    recipe = recipe_of(run)
+    try:
+        return prepare_for(recipe, *what_the_data_were(run.data, run.path / "recipe.json"))
+    except (ValueError, TypeError) as error:
+        raise _cannot_be_built(run, error) from error
+
+
+def _cannot_be_built(run: Run, error: Exception) -> RunError:
+    return RunError(f"{run.path / 'recipe.json'} describes a model that cannot be built: {error}")
+
+
+def what_the_data_were(data: Any, file: Path) -> tuple[Spec, int]:
+    """What the inputs and classes are, and how many examples there were to train on, as `file` says."""
+    match data:
         case {"spec": {"inputs": inputs, "classes": [*classes]} as spec, "train": {"examples": int(examples)}} if (
             _is_described(inputs) and classes and all(isinstance(name, str) for name in classes) and examples > 0
         ):
             return Spec.from_json(spec), examples
     raise RunError(
-        f"{run.path / 'recipe.json'} does not say what the data were: data.spec should have inputs (shape, dtype) and "
-        "classes (texts), and data.train.examples be a whole number"
+        f"{file} does not say what the data were: data.spec should have inputs (shape, dtype) and classes (texts), and "
+        "data.train.examples be a whole number"
     )
 
 

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Shaped, UInt8
+from PIL import Image
 
 from mttt.data.batch import ArrayLike
 from mttt.data.errors import BadExample
@@ -49,7 +50,19 @@ def load_picture(
 ) -> UInt8[np.ndarray, "h w c"]:
     """One file, as a model wants it; `invert` swaps dark and light."""
     name = str(path)
-    picture = apply(transforms, open_picture(read_picture(path, name), name), generator(0), shape=shape, name=name)
+    return fitted(open_picture(read_picture(path, name), name), name, transforms, shape, invert=invert)
+
+
+def fitted(
+    image: Image.Image,
+    name: str,
+    transforms: tuple[Transform, ...],
+    shape: tuple[int, int, int],
+    *,
+    invert: bool = False,
+) -> UInt8[np.ndarray, "h w c"]:
+    """A picture that was opened, as a model wants it; what cannot be used is a BadExample of this name."""
+    picture = apply(transforms, image, generator(0), shape=shape, name=name)
     return 255 - picture if invert else picture
 
 

@@ -1,0 +1,1 @@
+"""Watching a model learn: what the page of `mttt watch` shows, computed and served on this machine only."""

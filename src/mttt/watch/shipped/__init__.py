@@ -1,0 +1,1 @@
+"""Models that ship with the package, made by `python -m mttt.watch.ship`."""
