@@ -86,7 +86,7 @@ def test_the_writer_reads_in_pieces_and_draws_as_it_says(folder):
 
 def test_choices():
     logits, keys = jnp.asarray([0.0, 3.0, 2.0, -1.0]), jax.random.split(jax.random.key(0), 2000)
-    assert int(Likeliest()(logits, keys[0])) == 1
+    assert int(Likeliest()(logits, keys[0])) == int(Draw(1.0, 1)(logits, keys[0])) == 1
     drawn = np.asarray(jax.vmap(lambda key: Draw(0.5, 2)(logits, key))(keys))
     assert set(drawn.tolist()) == {1, 2}
     assert np.mean(drawn == 1) == pytest.approx(1 / (1 + np.exp(-2.0)), abs=0.03)
@@ -101,9 +101,10 @@ def test_choices():
         (["--prompt", ""], "--prompt has no bytes"),
         (["--prompt-file", "empty"], "--prompt-file empty has no bytes"),
         (["--prompt", "a", "--prompt-file", "empty"], "take one of them"),
-        (["--prompt", "a", "--temperature", "-0.5"], "--temperature -0.5: must be a number from 1e-06 to 1e+06, or 0"),
-        (["--prompt", "a", "--temperature", "1e-7"], "--temperature 1e-07: must be a number from 1e-06 to 1e+06, or 0"),
-        (["--prompt", "a", "--temperature", "inf"], "--temperature inf: must be a number from 1e-06 to 1e+06, or 0"),
+        (["--prompt", "a", "--temperature", "-0.5"], "--temperature -0.5: must be a number from 1e-06 to 1e+06; for"),
+        (["--prompt", "a", "--temperature", "0"], "must be a number from 1e-06 to 1e+06; for the likeliest byte every"),
+        (["--prompt", "a", "--temperature", "1e-7"], "--temperature 1e-07: must be a number from 1e-06 to 1e+06; for"),
+        (["--prompt", "a", "--temperature", "inf"], "--temperature inf: must be a number from 1e-06 to 1e+06; for"),
         (["--prompt-file", "nowhere"], "--prompt-file nowhere: No such file or directory; name a file of text"),
         (["--prompt", "a", "--tokens", "0"], "--tokens 0: must be"),
         (["--prompt", "a", "--top-k", "257"], "--top-k 257: must be 1 to 256"),

@@ -16,8 +16,11 @@ from mttt.inner.learner import answers_of
 
 @final
 class AtOnce(Form):
-    """For every learner and every optimizer, where nothing decays: all tokens of a chunk meet the same weights, and
-    nobody asks for those after some of them. So there is one gradient, not one a token, in the backward pass, too."""
+    """For every learner and every optimizer, where nothing decays.
+
+    All tokens of a chunk meet the same weights, and nobody asks for those after some of them. So there is one gradient,
+    not one a token, in the backward pass, too.
+    """
 
     course: Course
     size: int = eqx.field(static=True)
