@@ -35,6 +35,24 @@ def test_a_training_is_watched(site):
         settled(page, 4)
 
 
+def test_a_first_checkpoint_is_found(site):
+    early = site.ask("/api/models")
+    next(one for one in early["models"] if one["id"] == "twin").update(
+        usable=False, why_not="It has no checkpoint yet."
+    )
+    with site.tab() as page:
+        page.route("**/api/models", lambda route: route.fulfill(json=early))
+        page.reload()
+        choose(page, "twin")
+        page.click("#tab-input")
+        expect(part(page, "note")).to_contain_text("It has no checkpoint yet")
+        page.unroute("**/api/models")
+        page.click("#tab-training")
+        page.click("#tab-input")
+        settled(page, 4)
+        expect(part(page, "note")).to_be_hidden()
+
+
 def test_a_model_without_its_data_says_so_and_takes_pictures(site, tmp_path):
     Image.new("L", (8, 8), 100).save(tmp_path / "mine.png")
     with site.tab() as page:
