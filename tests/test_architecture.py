@@ -38,6 +38,7 @@ BELOW = {
         "nn",
         "data",
         "runs",
+        "watch",
     },
     "studies": {
         "fields",

@@ -70,3 +70,21 @@ def test_compile_times_are_those_of_the_file():
     assert [line[0] for line in written] == [row["layer"] for row in measured["layer"]["rows"]]
     for line, row in zip(written, measured["layer"]["rows"], strict=True):
         assert number(line[5]) == pytest.approx(row["processor_seconds"]["gradient"], abs=0.006)
+
+
+def test_the_table_of_sequences_is_that_of_the_file():
+    """Of every number that has a target: what was found, rounded as it is written, and the target."""
+    measured = json.loads((ROOT / "results" / "speed" / "sequences.json").read_text())["rows"]
+    text = (ROOT / "docs" / "sequences.md").read_text()
+    table = text[text.index("| found | target |") :].split("\n\n")[0].splitlines()[2:]
+    lines = [line.strip("| ").split(" | ") for line in table]
+    assert len(lines) == len(measured)
+    order = ("undo", "ttt-mlp", "delta-rule", "lengths", "ttt-linear", "million", "generation")
+    for name, (_, found, targets) in zip(order, lines, strict=True):
+        row = next(row for row in measured if row["name"] == name)
+        written = re.findall(r"[\d.]+", found), re.findall(r"[\d.]+", targets)
+        scale = 100 if name == "generation" else 1  # percent
+        for field, one, most in zip(row["targets"], *written, strict=True):
+            digits = len(one.partition(".")[2])
+            assert float(one) == round(scale * row[field], digits), (name, field)
+            assert float(most) == scale * row["targets"][field] >= float(one)

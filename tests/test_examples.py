@@ -54,17 +54,16 @@ def test_by_hand_is_short():
     assert len((ROOT / "examples" / "inner_loop_by_hand.py").read_text().splitlines()) <= 60
 
 
-def test_the_readme_example_runs(tmp_path):
-    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[1]
-    assert len(code.splitlines()) <= 20
-    path = tmp_path / "readme.py"
-    path.write_text(code)
+PAGES = {"README.md": "", "docs/api.md": "## Causal mixers", "docs/sequences.md": "# Sequences"}
+
+
+def test_the_examples_of_pages_run(tmp_path):
+    """Of the README and of two sections on states: each with names of its own, in one process, which takes seconds."""
+    codes = {}
+    for page, section in PAGES.items():
+        text = (ROOT / page).read_text()
+        codes[page] = re.search(r"```python\n(.*?)```", text[text.index(section) :], re.S)[1]
+    assert len(codes["README.md"].splitlines()) <= 20
+    path = tmp_path / "pages.py"
+    path.write_text("\n".join(f"exec(compile({code!r}, {page!r}, 'exec'), {{}})" for page, code in codes.items()))
     assert run(path).split() == ["(100,", "48)"]
-
-
-@pytest.mark.parametrize(("page", "section"), [("api.md", "## Causal mixers"), ("sequences.md", "# Sequences")])
-def test_the_examples_of_states_run(page, section, tmp_path):
-    section = (ROOT / "docs" / page).read_text().partition(section)[2]
-    path = tmp_path / "states.py"
-    path.write_text(re.search(r"```python\n(.*?)```", section, re.S)[1])
-    assert run(path) == ""

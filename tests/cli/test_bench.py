@@ -190,3 +190,14 @@ def test_what_cannot_be_meant_is_refused(words, reason, capsys):
         main(["bench", *words])
     assert exit.value.code == 2
     assert reason in capsys.readouterr().err
+
+
+def test_page_asks_a_real_server_for_pictures_that_it_does_not_know(here, tmp_path, monkeypatch):
+    monkeypatch.setattr("mttt.bench.page.STEPS", 4)  # the program of the trained T serves it, too
+    text, _ = here("bench", "page", "--pictures", "2", "--json", "page.json", cwd=tmp_path)
+    found = json.loads((tmp_path / "page.json").read_text())
+    assert [row["what"] for row in found["rows"]] == ["as trained", "another η", "T = 4"]
+    assert all(0 < row["median"] <= row["slowest"] for row in found["rows"])
+    assert "digits-mttt-mlp" in text
+    _, error = here("bench", "page", "--pictures", "1", code=2)
+    assert "--pictures 1: must be 2 to 360" in error

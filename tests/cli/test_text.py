@@ -86,7 +86,7 @@ def test_the_writer_reads_in_pieces_and_draws_as_it_says(folder):
 
 def test_choices():
     logits, keys = jnp.asarray([0.0, 3.0, 2.0, -1.0]), jax.random.split(jax.random.key(0), 2000)
-    assert int(Likeliest()(logits, keys[0])) == 1
+    assert int(Likeliest()(logits, keys[0])) == int(Draw(1.0, 1)(logits, keys[0])) == 1
     drawn = np.asarray(jax.vmap(lambda key: Draw(0.5, 2)(logits, key))(keys))
     assert set(drawn.tolist()) == {1, 2}
     assert np.mean(drawn == 1) == pytest.approx(1 / (1 + np.exp(-2.0)), abs=0.03)
@@ -101,7 +101,10 @@ def test_choices():
         (["--prompt", ""], "--prompt has no bytes"),
         (["--prompt-file", "empty"], "--prompt-file empty has no bytes"),
         (["--prompt", "a", "--prompt-file", "empty"], "take one of them"),
-        (["--prompt", "a", "--temperature", "-0.5"], "--temperature -0.5: must be a number from 1e-06 to 1e+06, or 0"),
+        (["--prompt", "a", "--temperature", "-0.5"], "--temperature -0.5: must be a number from 1e-06 to 1e+06; for"),
+        (["--prompt", "a", "--temperature", "0"], "must be a number from 1e-06 to 1e+06; for the likeliest byte every"),
+        (["--prompt", "a", "--temperature", "1e-7"], "--temperature 1e-07: must be a number from 1e-06 to 1e+06; for"),
+        (["--prompt", "a", "--temperature", "inf"], "--temperature inf: must be a number from 1e-06 to 1e+06; for"),
         (["--prompt-file", "nowhere"], "--prompt-file nowhere: No such file or directory; name a file of text"),
         (["--prompt", "a", "--tokens", "0"], "--tokens 0: must be"),
         (["--prompt", "a", "--top-k", "257"], "--top-k 257: must be 1 to 256"),
@@ -185,8 +188,8 @@ def test_what_learning_at_test_time_brings(folder, here):
 def test_windows_that_cannot_be_are_refused(folder, here):
     _, err = here("evaluate", "run", "--steps", "2", cwd=folder, code=2)
     assert "this layer learns while it reads, a step for each chunk of tokens" in err
-    _, err = here("evaluate", "run", "--context", "4000", cwd=folder, code=2)
-    assert "552 bytes to evaluate on" in err
+    _, err = here("evaluate", "run", "--context", "552", cwd=folder, code=2)
+    assert "552 bytes to evaluate on; take at most 551" in err
     _, err = here("evaluate", "run", "--context", "0", cwd=folder, code=2)
     assert "--context 0" in err
     _, err = here(*WORDS, "--model.mixer.chunks.size", "17", "--run", "long", cwd=folder, code=2)
@@ -195,8 +198,9 @@ def test_windows_that_cannot_be_are_refused(folder, here):
     here(*tiny, "--run", "places", cwd=folder)
     _, err = here("evaluate", "places", "--context", "17", cwd=folder, code=2)
     assert "this model has learned positions for a context of 16" in err
-    here(*WORDS, "--model.mixer", "causal-attention", "--epochs", "0.1", "--run", "cache", cwd=folder)
-    _, err = here("generate", "cache", "--tokens", "2000000000", cwd=folder, code=2)
+    _, err = here("generate", "places", "--tokens", "2000000000", cwd=folder, code=2)
     assert "the state of this model after 2,000,000,001 bytes takes" in err
+    _, err = here("generate", "places", "--tokens", "16", cwd=folder, code=2)
+    assert "17 tokens: this model has learned positions for 16, prompt and all" in err
     found = json.loads(here("evaluate", "places", "--json", cwd=folder)[0])
     assert set(found["results"]) == {"as trained"}  # nothing learns

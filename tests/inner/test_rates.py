@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
@@ -76,6 +77,34 @@ def test_a_layer_has_rates_of_its_own_in_every_head(float64):
     mask = jnp.arange(N + 2) < N
     _, padded = jax.jit(total)(layer, jnp.concatenate([x, 1e3 * jnp.ones((2, DIM))]), mask)
     assert relative_error(padded[:N], out) < 1e-12
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"norm": True, "residual": True}, {"unit": True, "output_norm": True, "loss": mttt.DotLoss()}],
+    ids=["plain", "2024", "dot"],
+)
+def test_keys_and_values_are_learned_from_all_tokens_at_once(options, float64):
+    """The layer, written out for one head: learn every key's value, then answer every query."""
+    make = partial(mttt.TTT, learner=mttt.MLPLearner, task=partial(mttt.KeyValue, **options))
+    layer, x = build(make, DIM, 1), tokens()
+    psi, task, learner = jax.tree.map(lambda leaf: leaf[0], (layer.psi, layer.task, layer.start.learner))
+    unit = lambda rows: rows / jnp.sqrt(jnp.sum(rows**2, 1, keepdims=True) + 1e-6) if "unit" in options else rows  # noqa: E731
+    queries, keys = (unit(x @ view.weight + view.bias[None, :]) for view in (psi, task.key))
+    values = x @ task.value.weight + task.value.bias[None, :]
+    targets = values - keys if "residual" in options else values
+    norm = (lambda rows: rows) if task.norm is None else task.norm
+
+    def loss(learner):
+        answers = norm(learner(keys))
+        each = -answers * targets if "loss" in options else 0.5 * (answers - targets) ** 2
+        return jnp.mean(jnp.sum(each, axis=1))
+
+    answers = norm(jax.tree.map(jnp.subtract, learner, jax.grad(loss)(learner))(queries))
+    answers = answers if task.output_norm is None else task.output_norm(answers)
+    outputs = queries + answers if "residual" in options else answers
+    expected = outputs @ layer.merge.weight[0] + layer.merge.bias[None, :]
+    assert relative_error(eqx.filter_jit(layer)(x).tokens, expected) < 1e-12
 
 
 @pytest.mark.parametrize("rates", [mttt.DecayingRates, partial(mttt.PlacedRates, size=4)])

@@ -18,7 +18,8 @@ CONTEXT = 10
 
 
 def make(**options):
-    return build(partial(mttt.LM, **({"size": SIZE, "mixer": Running, "vocabulary": 20} | options)), scale=0.1)
+    make = partial(mttt.LM, **({"size": SIZE, "mixer": Running, "vocabulary": 20} | options))
+    return build(make, scale=0.1, name=("lm", str(sorted(options.items()))))
 
 
 def text(n=CONTEXT, seed=1):
@@ -50,9 +51,10 @@ def test_learned_places_tell_equal_tokens_apart():
 @pytest.mark.parametrize("places", PLACES)
 def test_any_cut_gives_what_one_pass_gives(places):
     model, tokens = make(places=PLACES[places]), text()
-    expected, state, found = model(tokens), model.start(), []
-    for begin, end in ((0, 1), (1, 5), (5, 7), (7, 10)):
-        logits, state = model.go_on(model.make_room(state, end - begin), tokens[begin:end])
+    expected, state, found = eqx.filter_jit(model)(tokens), model.start(), []
+    go_on = eqx.filter_jit(lambda model, state, rows: model.go_on(state, rows))
+    for begin, end in ((0, 1), (1, 5), (5, 6), (6, 10)):
+        logits, state = go_on(model, model.make_room(state, end - begin), tokens[begin:end])
         found.append(logits)
     np.testing.assert_allclose(jnp.concatenate(found), expected, atol=1e-5)
     assert int(state.place) == CONTEXT
@@ -93,6 +95,17 @@ def test_a_token_that_is_not_in_the_vocabulary_is_not_taken_for_another():
 def test_what_cannot_be_read_is_refused(tokens, says, as_users_run_it):
     with pytest.raises(ValueError, match=says):
         make(places=PLACES["learned"])(tokens)
+
+
+def test_a_state_of_another_model_is_refused(as_users_run_it):
+    model = make()
+    with pytest.raises(TypeError, match=r"a state of type NoneType; expected the TextState of this model: begin with"):
+        model.go_on(None, text(3))
+    with pytest.raises(TypeError, match=r"a state of type .*; expected the TextState of this model"):
+        model.go_on(model.start().stack, text(3))
+    for size in (mttt.Size(8, 3, 2), mttt.Size(12, 2, 2)):
+        with pytest.raises(ValueError, match=r"this state is not one of this Stack: it has .* are expected"):
+            model.go_on(make(size=size).start(), text(3))
 
 
 def test_a_mixer_that_sees_the_future_is_refused():

@@ -202,14 +202,13 @@ def test_every_mixer_trains(mixer):
 
 @pytest.mark.parametrize("batch", [64])
 def test_compiled_numbers_are_right(batch):
-    """Jitted = unjitted = float64 for the whole model, loss and gradient."""
+    """Float32 as users compile it = float64 as tests do, for the whole model, loss and gradient."""
     model, x = make(shape=(4, 4, 1), patch=1), images((4, 4, 1), batch=(batch,))
 
     def gradient(model, x):
         return eqx.filter_value_and_grad(lambda m: jnp.mean(jnp.sin(5 * jax.vmap(m)(x))))(model)
 
     jitted = fully_optimised(gradient)(model, x)
-    assert relative_error(jitted, gradient(model, x)) < 1e-3
     with jax.enable_x64(True):
         exact = eqx.filter_jit(gradient)(*to_float64((model, x)))
         assert relative_error(to_float64(jitted), exact) < 1e-3

@@ -13,7 +13,7 @@ from mttt.runs import RunError
 from mttt.studies.shakespeare import ROWS, TextJob, TextPlace, text_jobs, work_text, write_text
 from mttt.studies.shakespeare.claims import longer_gain, text_claims
 from mttt.studies.shakespeare.grid import FROZEN, LEARNS
-from mttt.studies.shakespeare.rows import LINEAR, NANOGPT
+from mttt.studies.shakespeare.rows import ALONE, ATTENTION, LINEAR, MLP, NANOGPT
 from studies.watching import Quiet
 
 
@@ -79,6 +79,16 @@ def test_verdicts(tmp_path):
     records = numbers("self-attention", (1.6, 1.61, 1.59), 0.03) + records[3:]
     assert verdicts()[0] == "does not hold"
     assert text_claims([], speeds)[0].verdict == "not measured"
+
+
+def test_every_mixer_is_compared_with_attention_and_beyond_the_context(tmp_path):
+    records = [record for row in ROWS for record in numbers(row.name, (1.8, 1.81, 1.79), 0.03)]
+    closeness, beyond, _ = text_claims(records, tmp_path / "none.json")
+    texts = lambda claim: [part.text for part in claim.parts]  # noqa: E731
+    assert sorted(texts(beyond)) == sorted(row.label for row in ROWS if row not in (NANOGPT, ALONE))
+    others = [text.removesuffix(f" − {ATTENTION.label}") for text in texts(closeness)]
+    assert set(others) >= {row.label for row in ROWS if row not in (NANOGPT, ALONE, ATTENTION)}
+    assert f"{MLP.label} − {NANOGPT.label}" in others and f"{MLP.label} − {ALONE.label}" in others
 
 
 def test_names_are_of_one_row_each():

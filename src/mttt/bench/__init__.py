@@ -18,4 +18,5 @@ from mttt.bench.layers import (
 from mttt.bench.measure import Measurements as Measurements, Timing as Timing
 from mttt.bench.million import million_bench as million_bench
 from mttt.bench.models import MODELS as MODELS, models_bench as models_bench
+from mttt.bench.page import page_bench as page_bench
 from mttt.bench.sequences import DUELS as DUELS, sequences_bench as sequences_bench, sequences_json as sequences_json

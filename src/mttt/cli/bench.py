@@ -11,6 +11,7 @@ from rich.console import Console
 from mttt import bench
 from mttt.cli.arguments import UsageError, check_file, check_workers, refusing, unknown
 from mttt.cli.bench_devices import Meshes
+from mttt.cli.bench_page import Traces
 from mttt.cli.bench_sequences import Reads
 from mttt.cli.bench_tables import show_compile, show_data, show_gradients, show_layers, show_models, show_paper
 from mttt.cli.subcommands import kinds_of, take_subcommand
@@ -221,6 +222,7 @@ KINDS = kinds_of(
         "compile": Compile,
         "devices": Meshes,
         "sequences": Reads,
+        "page": Traces,
     }
 )
 

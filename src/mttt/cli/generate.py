@@ -19,7 +19,7 @@ from mttt.cli.surprise import Coloured, Plain, Shown
 from mttt.cli.waiting import Waiting, waiting
 from mttt.data.text import BYTES
 from mttt.files import contents
-from mttt.models import Choice, Draw, Likeliest, Writer
+from mttt.models import Draw, Writer
 from mttt.models.writer import COLDEST, HOTTEST
 from mttt.outer import self_check
 from mttt.recipes.purpose import TextData
@@ -48,7 +48,7 @@ class Arguments:
     tokens: int = 500
     """how many bytes to write"""
     temperature: float = 1.0
-    """above 0; the lower, the more likely the bytes that are drawn. 0 takes the likeliest byte every time"""
+    """above 0; the lower, the more likely the bytes that are drawn. --top-k 1 takes the likeliest byte every time"""
     top_k: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """draw from so many of the likeliest bytes only"""
     seed: int = 0
@@ -71,7 +71,9 @@ def main(words: list[str], console: Console) -> int:
         _check_room(loaded.model, len(prompt) + arguments.tokens)
         writer = Writer(loaded.model, room=len(prompt) + arguments.tokens)
     shown: Shown = Coloured(console) if arguments.show else Plain(console)
-    written = islice(writer.write(_choice(arguments), key=jax.random.key(arguments.seed)), arguments.tokens)
+    written = islice(
+        writer.write(Draw(arguments.temperature, arguments.top_k), key=jax.random.key(arguments.seed)), arguments.tokens
+    )
     with waiting("compiling") as wait:  # nothing is printed meanwhile: the line would be drawn over it
         self_check()
         surprises = _read(writer, prompt, wait, keep=arguments.prompt_file is None)
@@ -91,10 +93,10 @@ def _check(arguments: Arguments) -> None:
     """Refuse before anything is read."""
     if arguments.prompt is not None and arguments.prompt_file is not None:
         raise UsageError("both --prompt and --prompt-file are given; take one of them")
-    if arguments.temperature and not COLDEST <= arguments.temperature <= HOTTEST:
+    if not COLDEST <= arguments.temperature <= HOTTEST:
         raise UsageError(
-            f"--temperature {arguments.temperature}: must be a number from {COLDEST:g} to {HOTTEST:g}, or 0 for the "
-            "likeliest byte every time"
+            f"--temperature {arguments.temperature}: must be a number from {COLDEST:g} to {HOTTEST:g}; for the "
+            "likeliest byte every time, say --top-k 1"
         )
     if not 1 <= arguments.tokens <= _MOST:
         raise UsageError(f"--tokens {arguments.tokens}: must be a whole number from 1 to {_MOST:,}")
@@ -129,10 +131,6 @@ def _prompt(arguments: Arguments) -> np.ndarray:
             f"{where} has no bytes: there has to be one to go on from. Without a prompt it is a line break"
         )
     return np.frombuffer(prompt, np.uint8)
-
-
-def _choice(arguments: Arguments) -> Choice:
-    return Draw(arguments.temperature, arguments.top_k) if arguments.temperature > 0 else Likeliest()
 
 
 def _read(writer: Writer, prompt: np.ndarray, wait: Waiting, *, keep: bool) -> list[float]:

@@ -60,3 +60,11 @@ def counted(carry: Carry, chunk: Chunk) -> Any:
     """t after the chunk."""
     assert carry.t is not None
     return carry.t + (1 if chunk.full is None else chunk.full.astype(carry.t.dtype))
+
+
+def completed(new: Carry, old: Carry, chunk: Chunk) -> Carry:
+    """The carry after a chunk: the new one if the chunk is complete."""
+    if (full := chunk.full) is not None:  # an optimizer may move on a gradient of zeros, too
+        keep = lambda a, b: jnp.where(full, a, b) if eqx.is_array(a) else a  # noqa: E731
+        new = jax.tree.map(keep, new, old)
+    return Carry(new.learner, new.state, counted(old, chunk))

@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 from mttt.inner import substitution, wy
 from mttt.inner.adjoint import Adjoint, Recompute
+from mttt.inner.at_once import AtOnce
 from mttt.inner.carry import Carry
 from mttt.inner.chunks import Chunk, Chunking
 from mttt.inner.dual import Dual
@@ -48,8 +49,8 @@ class Read(NamedTuple):
     carry: Carry
 
 
-def form_of(course: Course, learner: Any, tokens: int) -> Form:
-    """The fastest exact form of this product of parts, for so many tokens."""
+def form_of(course: Course, learner: Any, tokens: int, *, decays: bool) -> Form:
+    """The fastest exact form of this product of parts, for so many tokens. `decays`: something is forgotten."""
     optimizer, chunking = course.optimizer, course.chunking
     descends = isinstance(optimizer, GradientDescent)
     one_rate = descends and jnp.ndim(optimizer.rate_at(0)) == 0 and getattr(optimizer.rate, "ndim", 0) == 0
@@ -62,6 +63,8 @@ def form_of(course: Course, learner: Any, tokens: int) -> Form:
         return Substitution(course, min(substitution.BLOCK, tokens))
     if descends and isinstance(learner, LayeredLearner):
         return Dual(course, chunking.size, undoes=whole)
+    if not chunking.learns_first and not decays:
+        return AtOnce(course, chunking.size)
     return Recurrent(course, chunking.size)
 
 
@@ -113,7 +116,7 @@ def online_loop(
     if mask is not None:
         eta, decay = jnp.where(mask, eta, 0), None if decay is None else jnp.where(mask, decay, 0)
     course = Course(problem.losses, optimizer, chunking, rates.places(chunking.size).astype(queries.dtype))
-    form = form_of(course, carry.learner, tokens.shape[0])
+    form = form_of(course, carry.learner, tokens.shape[0], decays=decay is not None)
     rows = Chunk(problem.inputs, problem.targets, eta, decay, queries, None)
     done = tokens.shape[0] // chunking.size if mask is None else jnp.sum(mask) // chunking.size
     answers, new = _read(form, carry, rows, mask, adjoint)

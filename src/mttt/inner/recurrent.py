@@ -9,8 +9,8 @@ from jaxtyping import Array, Float
 
 from mttt.inner.adjoint import Adjoint
 from mttt.inner.carry import Carry
-from mttt.inner.chunks import Chunk, Portions, shares_of
-from mttt.inner.forms import Course, Form, counted
+from mttt.inner.chunks import Chunk, shares_of
+from mttt.inner.forms import Course, Form, completed
 from mttt.inner.learner import answers_of
 
 
@@ -48,15 +48,7 @@ class Recurrent(Form):
             answers = jax.vmap(answer, in_axes=(0, own, 0))(shares.of, shares.scale, chunk.queries)
         else:
             answers = answers_of(carry.learner, chunk.queries)
-        return self._after(carry, chunk, shares, moved), answers, None
+        return completed(moved(shares.after, shares.scale_after), carry, chunk), answers, None
 
     def read(self, adjoint: Adjoint, carry: Carry, chunks: Chunk) -> tuple[Carry, Float[Array, "chunks b k"]]:
         return adjoint.read(self, carry, chunks)
-
-    @staticmethod
-    def _after(carry: Carry, chunk: Chunk, shares: Portions, moved: Any) -> Carry:
-        new = moved(shares.after, shares.scale_after)
-        if (full := chunk.full) is not None:  # an optimizer may move on a gradient of zeros, too
-            keep = lambda a, b: jnp.where(full, a, b) if eqx.is_array(a) else a  # noqa: E731
-            new = jax.tree.map(keep, new, carry)
-        return Carry(new.learner, new.state, counted(carry, chunk))

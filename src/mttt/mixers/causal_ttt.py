@@ -56,8 +56,8 @@ class CausalTTT(CausalMixer):
                   rates=GatedRates, chunks=Chunks(1), key=key)  # the delta rule; the gated one has DecayingRates
 
     Time grows with n, the state does not. Learners made of affine maps (`LayeredLearner`) with `GradientDescent` take a
-    few products a chunk; everything else makes each token's weights. With `trace`, inner losses are (H, 2): that of all
-    tokens with W₀, and with the W before each token's chunk.
+    few products a chunk, and what answers before it learns one gradient; everything else makes each token's weights.
+    With `trace`, inner losses are (H, 2): that of all tokens with W₀, and with the W before each token's chunk.
 
     Arguments:
     - dim: d, the width of a token

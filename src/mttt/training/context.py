@@ -23,8 +23,8 @@ def in_context(loaded: Loaded, view: View, context: int) -> InContext:
         raise FieldError("context", context, "is of texts, and these data are pictures")
     if not 1 <= context <= 2**26:
         raise FieldError("context", context, "expected a whole number from 1 to 2²⁶")
-    if windows.end - windows.begin <= context:
-        have = f"{windows.text} has {windows.end - windows.begin:,} bytes to evaluate on"
+    if (size := windows.end - windows.begin) <= context:
+        have = f"{windows.text} has {size:,} bytes to evaluate on; take at most {size - 1:,}"
         raise BadData(f"context={context}: a window has one byte more than that, and {have}")
     longer = EvenWindows(replace(windows, context=context))
     prepared = replace(loaded.prepared, spec=replace(loaded.spec, inputs=longer.inputs))
