@@ -71,7 +71,7 @@ class Arguments:
     """
 
     scale: Literal["small", "paper"] = "small"
-    """small: Fashion-MNIST, one night on two cores for everything; paper: ImageNet, the exact recipe"""
+    """small: Fashion-MNIST, about three hours on two cores for everything; paper: ImageNet, the exact recipe"""
     seeds: int = 3
     """how many: 0, 1, …"""
     only: tuple[str, ...] = ()
