@@ -8,19 +8,36 @@ import pytest
 
 from mttt.cli.main import main
 from mttt.runs import RunError
-from mttt.studies.recall import ROWS, RecallJob, RecallPlace, recall_jobs, work_recall, write_recall
+from mttt.studies.recall import (
+    IN_SEQUENCES,
+    IN_SETS,
+    RecallJob,
+    RecallPlace,
+    recall_jobs,
+    work_recall,
+    write_recall,
+)
 from mttt.studies.recall.claims import Memories, recall_claim
 from mttt.studies.recall.objective import Recalled
 from mttt.studies.recall.rows import ATTENTION, LINEAR_16, NO_STEP, SLIDING, TTT_MLP_ROW
 from mttt.studies.recall.sequences import KEYS, VOCABULARY, Recall
+from mttt.studies.recall.sets import ASKED, VOCABULARY as VALUES, SetRecall
 from studies.watching import Quiet
 
-NAMED = {row.name: row for row in ROWS}
+NAMED = {row.name: row for row in IN_SEQUENCES.rows}
+NAMED_SET = {row.name: row for row in IN_SETS.rows}
+
+
+def whole(batch):
+    """The sequences with their last tokens, which no model sees."""
+    return np.concatenate([batch.inputs, batch.answers[:, -1:]], axis=1)
 
 
 def test_sequences_are_what_they_are_said_to_be():
-    tokens = Recall(8, seed=1).batch(3, 50).tokens
+    batch = Recall(8, seed=1).batch(3, 50)
+    tokens = whole(batch)
     assert tokens.shape == (50, 32)
+    assert (batch.answers == tokens[:, 17::2]).all()
     pairs = tokens.reshape(50, 2, 8, 2)
     keys, values = pairs[..., 0], pairs[..., 1]
     assert keys.min() >= 0 and keys.max() < KEYS <= values.min() and values.max() < VOCABULARY
@@ -34,9 +51,9 @@ def test_sequences_are_what_they_are_said_to_be():
 
 def test_a_batch_is_a_function_of_its_number():
     same, other = Recall(4, seed=1), Recall(4, seed=2)
-    assert (same.batch(3, 5).tokens == same.batch(3, 5).tokens).all()
-    assert (same.batch(3, 5).tokens != same.batch(4, 5).tokens).any()
-    assert (same.batch(3, 5).tokens != other.batch(3, 5).tokens).any()
+    assert (same.batch(3, 5).inputs == same.batch(3, 5).inputs).all()
+    assert (same.batch(3, 5).inputs != same.batch(4, 5).inputs).any()
+    assert (same.batch(3, 5).inputs != other.batch(3, 5).inputs).any()
     with pytest.raises(ValueError, match="pairs=257: take 1 to 256"):
         Recall(257, seed=0)
 
@@ -44,10 +61,9 @@ def test_a_batch_is_a_function_of_its_number():
 def test_only_the_answers_count():
     """A model that knows all values where they are asked for, and one that gives their neighbours."""
     batch = Recall(4, seed=0).batch(0, 3)
-    answers = batch.tokens[:, 9::2]
 
     def model(shift):
-        return Fixed(jax.numpy.asarray(batch.tokens[:, :-1]), 50 * jax.nn.one_hot(answers + shift, VOCABULARY))
+        return Fixed(jax.numpy.asarray(batch.inputs), 50 * jax.nn.one_hot(batch.answers + shift, VOCABULARY))
 
     right, wrong = (Recalled()(model(shift), batch, key=None) for shift in (0, 1))
     assert right.correct == right.count == 3 and right.loss < 1e-3
@@ -68,7 +84,7 @@ class Fixed:
 def test_the_logits_are_those_after_the_questions():
     """A model's answers do not depend on the values that follow, and depend on the keys that are asked for."""
     model = ATTENTION.model(4, key=jax.random.key(0))
-    tokens = jax.numpy.asarray(Recall(4, seed=0).batch(0, 1).tokens[0])
+    tokens = jax.numpy.asarray(whole(Recall(4, seed=0).batch(0, 1))[0])
     logits = model(tokens[:-1])
     assert logits.shape == (4, VOCABULARY)
     later = model(tokens.at[9].set(300)[:-1])  # the answer to the first question
@@ -87,8 +103,54 @@ def test_sizes_of_states():
     assert states["ttt-linear"][0] == states["ttt-linear"][1] > 2 * 32 * 32 * 4
 
 
+def test_sets_are_what_they_are_said_to_be():
+    task = SetRecall(9, seed=1)
+    batch = task.batch(3, 50)
+    assert batch.inputs.shape == (50, 14, 2) and batch.answers.shape == (50, 5) and task.questions == 5
+    for inputs, answers in zip(batch.inputs, batch.answers, strict=True):
+        told = dict(inputs[:9])
+        assert len(told) == 9 and max(told) < VALUES > max(told.values())  # no key twice
+        assert (inputs[9:, 1] == ASKED).all() and len(set(inputs[9:, 0])) == 5
+        assert [told[key] for key in inputs[9:, 0]] == answers.tolist()
+    assert len({tuple(inputs[9:, 0]) for inputs in batch.inputs}) == 50
+    assert (task.batch(3, 50).inputs == batch.inputs).all() and (task.batch(4, 50).inputs != batch.inputs).any()
+    with pytest.raises(ValueError, match="pairs=257: take 1 to 256"):
+        SetRecall(257, seed=0)
+
+
+def test_a_set_has_no_order_and_its_questions_see_the_pairs():
+    batch = SetRecall(4, seed=0).batch(0, 1)
+    inputs = jax.numpy.asarray(batch.inputs[0])
+    for row in (IN_SETS.rows[0], NAMED_SET["key-value-unit-residual-gate"]):
+        model = row.model(4, key=jax.random.key(0))
+        logits = model(inputs)
+        assert logits.shape == (2, VALUES)
+        np.testing.assert_allclose(model(inputs[jax.numpy.array([2, 0, 3, 1, 4, 5])]), logits, atol=1e-4)
+        other = model(inputs.at[0, 1].set((inputs[0, 1] + 1) % VALUES))
+        assert (other != logits).any()
+
+
+def test_a_grid_of_sets(tmp_path):
+    place, jobs = RecallPlace(IN_SETS, tmp_path, steps=2), recall_jobs([NAMED_SET["self-attention"]], [2], 1)
+    with jax.numpy_dtype_promotion("standard"):
+        work_recall(place, jobs, Quiet())
+    record = json.loads(place.path(jobs[0]).read_text())
+    assert 0 <= record["accuracy"] < 0.2 and "state_bytes" not in record
+    _, report = write_recall(place, "mttt study set-recall")
+    text = (tmp_path / "report.md").read_text()
+    assert report["study"] == "set-recall" and report["claims"] == []
+    assert "| mixer | parameters | 2 pairs |" in text and "Verdict" not in text and "State" not in text
+
+
+def test_the_parts_of_the_ablation_are_in_their_rows():
+    paper, full = (NAMED_SET[name].mixer for name in ("key-value", "key-value-unit-residual-gate"))
+    assert (paper.task.unit, paper.task.residual, paper.rates.kind) == (False, False, "mean")
+    assert (full.task.unit, full.task.residual, full.task.norm, full.rates.kind) == (True, True, True, "gated")
+    assert len({row.name for row in IN_SETS.rows}) == len({row.mixer for row in IN_SETS.rows}) == len(IN_SETS.rows)
+
+
 def test_a_grid_is_trained_once(tmp_path):
-    place, jobs = RecallPlace(tmp_path, steps=3), recall_jobs([NO_STEP, ATTENTION], [2], 1)
+    place, jobs = RecallPlace(IN_SEQUENCES, tmp_path, steps=3), recall_jobs([NO_STEP, ATTENTION], [2], 1)
     first, again = Quiet(), Quiet()
     with jax.numpy_dtype_promotion("standard"):  # Optax promotes
         work_recall(place, jobs[1:], first)
@@ -98,7 +160,7 @@ def test_a_grid_is_trained_once(tmp_path):
     work_recall(place, jobs[1:], again)
     assert again.left == again.done == []
     with pytest.raises(RunError, match="is of steps 3, and 4 is asked for"):
-        RecallPlace(tmp_path, steps=4).found(jobs[1])
+        RecallPlace(IN_SEQUENCES, tmp_path, steps=4).found(jobs[1])
 
 
 def numbers(row, accuracies, pairs=32):
@@ -139,7 +201,7 @@ def test_the_most_pairs_are_compared():
 
 
 def test_the_report(tmp_path):
-    place = RecallPlace(tmp_path, steps=600)
+    place = RecallPlace(IN_SEQUENCES, tmp_path, steps=600)
     assert write_recall(place, "mttt study recall") is None
     for record in numbers("ttt-mlp", (0.95, 0.97, 0.99)) + numbers("ttt-linear", (None, 0.5)):
         path = place.path(RecallJob(NAMED[record["row"]], record["pairs"], record["seed"]))

@@ -13,7 +13,7 @@ from mttt.cli.costs import show_costs
 from mttt.cli.described import described
 from mttt.cli.grid import watch
 from mttt.cli.say import count
-from mttt.cli.study_recall import ABOUT as RECALL, RecallArguments, study_recall
+from mttt.cli.study_recall import ABOUT as RECALL, IN_A_SET, RecallArguments, SetRecallArguments, study_recall
 from mttt.cli.study_shakespeare import ABOUT as SHAKESPEARE, ShakespeareArguments, study_shakespeare
 from mttt.cli.subcommands import take_subcommand
 from mttt.cli.waiting import waiting, waiting_for
@@ -71,7 +71,7 @@ class Arguments:
     """
 
     scale: Literal["small", "paper"] = "small"
-    """small: Fashion-MNIST, one night on two cores for everything; paper: ImageNet, the exact recipe"""
+    """small: Fashion-MNIST, about three hours on two cores for everything; paper: ImageNet, the exact recipe"""
     seeds: int = 3
     """how many: 0, 1, …"""
     only: tuple[str, ...] = ()
@@ -93,6 +93,7 @@ KINDS: dict[str, tuple[type, str]] = {
     **{name: (Arguments, study.about) for name, study in STUDIES.items()},
     "claims": (Arguments, "All of the above but costs, and a verdict for each of the paper's claims."),
     "recall": (RecallArguments, RECALL),
+    "set-recall": (SetRecallArguments, IN_A_SET),
     "shakespeare": (ShakespeareArguments, SHAKESPEARE),
 }
 
@@ -103,7 +104,7 @@ def main(words: list[str], console: Console) -> int:
     if isinstance(arguments, Costs):
         return _costs(arguments, console)
     command = shlex.join(["mttt", "study", *words])
-    if isinstance(arguments, RecallArguments):
+    if isinstance(arguments, RecallArguments | SetRecallArguments):
         return study_recall(arguments, command, console)
     if isinstance(arguments, ShakespeareArguments):
         return study_shakespeare(arguments, command, console)

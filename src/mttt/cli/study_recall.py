@@ -1,4 +1,4 @@
-"""mttt study recall"""
+"""mttt study recall, mttt study set-recall"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,50 +12,78 @@ from mttt.cli.say import say
 from mttt.cli.waiting import waiting
 from mttt.outer import Interrupted
 from mttt.recipes.check import positive
-from mttt.studies.recall import PAIRS, ROWS, STEPS, RecallPlace, recall_jobs, work_recall, write_recall
+from mttt.studies.recall import (
+    IN_SEQUENCES,
+    IN_SETS,
+    RecallPlace,
+    RecallStudy,
+    recall_jobs,
+    work_recall,
+    write_recall,
+)
 
 ABOUT = "Multi-query associative recall: which causal mixer remembers how many pairs, with a state of which size."
+IN_A_SET = "Associative recall in a set: which mixer remembers how many pairs, and which parts of a TTT layer help."
 
 
 @dataclass(frozen=True)
-class RecallArguments:
-    """What the study of recall takes.
+class _Arguments:
+    """What both studies of recall take."""
+
+    pairs: tuple[int, ...] = ()
+    """numbers of pairs to remember, each 1 to 256 (default: those of the study)"""
+    seeds: int = 3
+    """how many: 0, 1, …"""
+    only: tuple[str, ...] = ()
+    """only these rows (of several machines, each can take some: the directories merge by copying)"""
+    steps: int | None = None
+    """of each training (default: those of the study)"""
+    out: Path | None = None
+    """directory of numbers and report (default: studies/ and the study's name)"""
+    report: bool = False
+    """train nothing; write the report of the numbers that are there"""
+
+
+@dataclass(frozen=True)
+class RecallArguments(_Arguments):
+    """What the study of recall in sequences takes.
 
     Examples:
         {prog}                       # everything
         {prog} --pairs 16 --seeds 1  # its smallest part
     """
 
-    pairs: tuple[int, ...] = PAIRS
-    """numbers of pairs to remember, each 1 to 256; sequences have four times as many tokens"""
-    seeds: int = 3
-    """how many: 0, 1, …"""
-    only: tuple[str, ...] = ()
-    """only these rows (of several machines, each can take some: the directories merge by copying)"""
-    steps: int = STEPS
-    """of each training"""
-    out: Path = Path("studies/recall")
-    """directory of numbers and report"""
-    report: bool = False
-    """train nothing; write the report of the numbers that are there"""
+
+@dataclass(frozen=True)
+class SetRecallArguments(_Arguments):
+    """What the study of recall in sets takes.
+
+    Examples:
+        {prog}                               # everything
+        {prog} --only self-attention mttt-mlp --seeds 1
+    """
 
 
-def study_recall(arguments: RecallArguments, command: str, console: Console) -> int:
+def study_recall(arguments: RecallArguments | SetRecallArguments, command: str, console: Console) -> int:
     """Run the command; the exit code."""
+    study: RecallStudy = IN_SETS if isinstance(arguments, SetRecallArguments) else IN_SEQUENCES
+    steps = study.steps if arguments.steps is None else arguments.steps
+    pairs = arguments.pairs or study.pairs
     with refusing():
-        positive(2**24, seeds=arguments.seeds, steps=arguments.steps)
-        for pairs in arguments.pairs:
-            positive(2**8, pairs=pairs)
-    place, known = RecallPlace(arguments.out, arguments.steps), {row.name: row for row in ROWS}
+        positive(2**24, seeds=arguments.seeds, steps=steps)
+        for each in pairs:
+            positive(2**8, pairs=each)
+    place = RecallPlace(study, arguments.out or Path("studies") / study.name, steps)
+    known = {row.name: row for row in study.rows}
     for word in arguments.only:
         if word not in known:
             raise unknown("row", word, list(known))
-    rows = [row for row in ROWS if not arguments.only or row.name in arguments.only]
+    rows = [row for row in study.rows if not arguments.only or row.name in arguments.only]
     place.everything()  # what cannot be reported should show now, not after hours
     if not arguments.report:
         try:
             with watch(console) as watcher:
-                work_recall(place, recall_jobs(rows, arguments.pairs, arguments.seeds), watcher)
+                work_recall(place, recall_jobs(rows, pairs, arguments.seeds), watcher)
         except Interrupted as stopped:
             say(console, "\nStopped. What was trained is kept, and the same command continues.")
             return 128 + stopped.signal_number

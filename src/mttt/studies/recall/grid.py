@@ -15,15 +15,14 @@ import jax
 from mttt.files import write_json
 from mttt.outer import Interrupt, Interrupted, self_check
 from mttt.runs import Record, RunError
-from mttt.studies.recall.rows import ROWS, RecallRow
+from mttt.studies.recall.rows import Recaller
+from mttt.studies.recall.study import RecallStudy
 from mttt.studies.recall.training import RecallJob, settings, train_recall
 from mttt.studies.watch import Watcher
 from mttt.training import Observer
 
-PAIRS = (16, 32, 64)
 
-
-def recall_jobs(rows: Sequence[RecallRow], pairs: Sequence[int], seeds: int) -> list[RecallJob]:
+def recall_jobs(rows: Sequence[Recaller], pairs: Sequence[int], seeds: int) -> list[RecallJob]:
     """Every row and number of pairs with seed 0 first: what is there first is balanced."""
     return [RecallJob(row, each, seed) for seed in range(seeds) for each in pairs for row in rows]
 
@@ -32,6 +31,7 @@ def recall_jobs(rows: Sequence[RecallRow], pairs: Sequence[int], seeds: int) -> 
 class RecallPlace:
     """Where the numbers are, and how long a training is."""
 
+    study: RecallStudy
     directory: Path
     steps: int
 
@@ -56,7 +56,7 @@ class RecallPlace:
     def everything(self) -> list[Record]:
         """All numbers that are there: by row, pairs and seed."""
         records = []
-        for row in ROWS:
+        for row in self.study.rows:
             for path in (self.directory / "runs" / row.name).glob("pairs-*-seed-*.json"):
                 record = json.loads(path.read_text(encoding="utf-8"))
                 job = RecallJob(row, record["pairs"], record["seed"])

@@ -1,4 +1,4 @@
-"""The model: an embedding, two blocks of nothing but mixers, and logits where a key is asked for."""
+"""The models: an embedding, two blocks, and logits where a key is asked for."""
 
 from dataclasses import dataclass
 
@@ -12,6 +12,7 @@ from mttt.models.lm import TokenTable
 from mttt.nn import Dense, LayerNorm
 from mttt.nn.dense import fan_in_uniform
 from mttt.studies.recall.sequences import VOCABULARY
+from mttt.studies.recall.sets import ASKED, VOCABULARY as VALUES
 
 CONVOLUTION, SPREAD = 3, 0.5
 """width of the convolution before each mixer, and how far its taps are from the identity at first"""
@@ -58,3 +59,29 @@ class Rememberer(eqx.Module):
         """What one block keeps of so many tokens, to go on from. Only self-attention's state grows with them."""
         full = jax.eval_shape(lambda: self.stack.make_room(self.stack.start(), tokens))
         return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(full)) // self.stack.depth
+
+
+class SetRememberer(eqx.Module):
+    """A transformer of sets: a token is the sum of its key's vector and its value's; one vector says "asked for"."""
+
+    keys: TokenTable
+    values: TokenTable
+    stack: Stack
+    norm: LayerNorm
+    logits: Dense
+    questions: int = eqx.field(static=True)
+
+    def __init__(self, size: Size, mixer: MakeMixer, questions: int, *, key: PRNGKeyArray):
+        keys_key, values_key, stack_key, logits_key = jax.random.split(key, 4)
+        self.keys = TokenTable(VALUES, size.dim, key=keys_key)
+        self.values = TokenTable(ASKED + 1, size.dim, key=values_key)
+        self.stack = Stack(size.dim, size.depth, size.heads, mixer=mixer, key=stack_key)
+        self.norm = LayerNorm(size.dim)
+        self.logits = Dense(size.dim, VALUES, kernel_init=fan_in_uniform, key=logits_key)
+        self.questions = questions
+
+    def __call__(self, tokens: Int[Array, "n 2"], *, key: PRNGKeyArray | None = None) -> Float[Array, "questions v"]:
+        """One set, the keys that are asked for last, to the logits of their values."""
+        embedded = self.keys.embed(tokens[:, 0]) + self.values.embed(tokens[:, 1])
+        mixed = self.stack(embedded, key=key).tokens
+        return self.logits(self.norm(mixed[-self.questions :]))

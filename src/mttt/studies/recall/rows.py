@@ -5,7 +5,9 @@ each: a token sees the key before it, and what is left to the mixer is to rememb
 equal width as fill d, so that one head of 32 with d = 64, as in the prototype of this task, is not among them.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from jaxtyping import PRNGKeyArray
 
@@ -19,24 +21,54 @@ from mttt.recipes.causal import (
 )
 from mttt.recipes.causal_ttt import DELTA_RULE, TTT_LINEAR, TTT_MLP, CausalTTTRecipe, ChunksRecipe
 from mttt.recipes.inner_optimizers import FixedRateRecipe
+from mttt.runs import Record
 from mttt.studies.recall.model import Rememberer
+from mttt.studies.recall.sequences import Draws, Recall
 
 SIZE = Size(dim=64, depth=2, heads=2)
 WINDOW = 32
 
 
 @dataclass(frozen=True)
-class RecallRow:
-    """A causal mixer that has to remember."""
+class Recaller(ABC):
+    """A row: a mixer that has to remember, and how it is asked and trained."""
 
     name: str
     """what files and `--only` call it"""
     label: str
+    mixer: Any
+    """its recipe"""
+    peak: ClassVar[float]
+    """rate of Adam"""
+
+    @abstractmethod
+    def model(self, pairs: int, *, key: PRNGKeyArray) -> Any:
+        """The model for inputs with so many pairs."""
+
+    @abstractmethod
+    def draw(self, pairs: int, seed: int) -> Draws:
+        """Where its inputs come from."""
+
+    @abstractmethod
+    def sizes(self, model: Any, pairs: int) -> Record:
+        """What is worth knowing of the model, besides its parameters."""
+
+
+@dataclass(frozen=True)
+class RecallRow(Recaller):
+    """A causal mixer that has to remember."""
+
     mixer: CausalTTTRecipe | CausalMixerRecipe
+    peak: ClassVar[float] = 3e-3
 
     def model(self, pairs: int, *, key: PRNGKeyArray) -> Rememberer:
-        """The model for sequences with so many pairs."""
         return Rememberer(SIZE, self.mixer.build(4 * pairs - 1), key=key)
+
+    def draw(self, pairs: int, seed: int) -> Recall:
+        return Recall(pairs, seed)
+
+    def sizes(self, model: Rememberer, pairs: int) -> Record:
+        return {"state_bytes": model.state_bytes(4 * pairs)}
 
 
 TTT_MLP_ROW = RecallRow("ttt-mlp", "TTT-MLP, b = 16", TTT_MLP)

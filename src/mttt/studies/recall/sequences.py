@@ -1,7 +1,7 @@
 """Sequences of the task: pairs to remember, then questions about all of them."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -11,11 +11,21 @@ KEYS = VOCABULARY // 2
 """tokens below are keys, the others values"""
 
 
-class Sequences(NamedTuple):
-    """A batch of sequences; all of them count."""
+class Questions(NamedTuple):
+    """A batch: what the model is given, the tokens that answer it, and that all rows count."""
 
-    tokens: Int[np.ndarray, "b n"]
+    inputs: Int[np.ndarray, "b ..."]
+    answers: Int[np.ndarray, "b questions"]
     weights: Float[np.ndarray, " b"]
+
+
+@runtime_checkable
+class Draws(Protocol):
+    """Where inputs come from."""
+
+    def batch(self, number: int, size: int) -> Questions:
+        """The batch of this number, a function of it."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -37,13 +47,16 @@ class Recall:
         if not 1 <= self.pairs <= KEYS:
             raise ValueError(f"pairs={self.pairs}: take 1 to {KEYS}, as many as there are keys")
 
-    def batch(self, number: int, size: int) -> Sequences:
-        """The batch of this number: a function of it, the seed and the pairs."""
+    def batch(self, number: int, size: int) -> Questions:
+        """The batch of this number: a function of it, the seed and the pairs.
+
+        The model sees a sequence without its last token, which is only predicted.
+        """
         rng = np.random.default_rng((self.seed, self.pairs, number))
         keys = rng.permuted(np.tile(np.arange(KEYS), (size, 1)), axis=1)[:, : self.pairs]
         values = rng.integers(KEYS, VOCABULARY, (size, self.pairs))
         pairs = np.stack([keys, values], axis=2)
         order = rng.permuted(np.tile(np.arange(self.pairs), (size, 1)), axis=1)
         asked = np.take_along_axis(pairs, order[:, :, None], axis=1)
-        tokens = np.concatenate([pairs, asked], axis=1).reshape(size, 4 * self.pairs)
-        return Sequences(tokens.astype(np.int32), np.ones(size, np.float32))
+        tokens = np.concatenate([pairs, asked], axis=1).reshape(size, 4 * self.pairs).astype(np.int32)
+        return Questions(tokens[:, :-1], tokens[:, 2 * self.pairs + 1 :: 2], np.ones(size, np.float32))

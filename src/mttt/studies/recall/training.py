@@ -11,10 +11,10 @@ from mttt.outer.state import NEVER
 from mttt.runs import Record, versions
 from mttt.runs.origin import machine
 from mttt.studies.recall.objective import Recalled
-from mttt.studies.recall.rows import RecallRow
-from mttt.studies.recall.sequences import Recall, Sequences
+from mttt.studies.recall.rows import Recaller
+from mttt.studies.recall.sequences import Questions
 
-BATCH, STEPS, PEAK, CLIP = 64, 600, 3e-3, 1.0
+BATCH, CLIP = 64, 1.0
 FRESH = 100
 """seeds are counted from here: those below were those of the trials by which the recipe was chosen"""
 JUDGED = 512
@@ -26,7 +26,7 @@ _EVERY = 20
 class RecallJob(NamedTuple):
     """One training of the grid."""
 
-    row: RecallRow
+    row: Recaller
     pairs: int
     seed: int
 
@@ -42,16 +42,14 @@ def settings(job: RecallJob, steps: int) -> Record:
 def train_recall(job: RecallJob, steps: int, see: Callable[[Record], None] = lambda record: None) -> Record:
     """Train and judge. A training whose loss becomes infinite has no accuracy, and `diverged` says at which step."""
     begin = time.perf_counter()
-    rate = schedule(peak=PEAK, warmup=max(1, steps // 10), steps=steps)
-    rule = ExactGradient(outer_optimizer(rate, peak=PEAK, decay=0.0, clip=CLIP))
+    rate = schedule(peak=job.row.peak, warmup=max(1, steps // 10), steps=steps)
+    rule = ExactGradient(outer_optimizer(rate, peak=job.row.peak, decay=0.0, clip=CLIP))
     model_key, state_key = jax.random.split(jax.random.key(FRESH + job.seed))
     state = State(job.row.model(job.pairs, key=model_key), rule, key=state_key)
-    sizes = {
-        "parameters": sum(leaf.size for leaf in jax.tree.leaves(state.model)),
-        "state_bytes": state.model.state_bytes(4 * job.pairs),
-    }
+    sizes = {"parameters": sum(leaf.size for leaf in jax.tree.leaves(state.model))}
+    sizes |= job.row.sizes(state.model, job.pairs)
     objective, curve, found = Recalled(), [], {}
-    program, draw = Program(state, objective=objective, rule=rule), Recall(job.pairs, 2 * (FRESH + job.seed))
+    program, draw = Program(state, objective=objective, rule=rule), job.row.draw(job.pairs, 2 * (FRESH + job.seed))
     try:
         for step in range(1, steps + 1):
             state, done = program(state, draw.batch(step, BATCH))
@@ -78,7 +76,7 @@ def _look(state: State, step: int, curve: list[Record], see: Callable[[Record], 
     return state.reset_totals()
 
 
-def _judged(job: RecallJob) -> Iterator[Sequences]:
+def _judged(job: RecallJob) -> Iterator[Questions]:
     """Batches with a seed that is odd: those that are trained on have even ones."""
     for number in range(JUDGED // BATCH):
-        yield Recall(job.pairs, 2 * (FRESH + job.seed) + 1).batch(number, BATCH)
+        yield job.row.draw(job.pairs, 2 * (FRESH + job.seed) + 1).batch(number, BATCH)
