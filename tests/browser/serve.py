@@ -1,6 +1,7 @@
 """A server of the page for its tests: python -m browser.serve FOLDER. It prints its address.
 
-The models that ship with the package; `twin`, one of them again; and `fresh`, a run in training without a checkpoint.
+The models that ship with the package; `twin`, one of them again; `bare`, once more, without its data; and `fresh`, a
+run in training without a checkpoint.
 Each line of the input adds a record to its metrics.
 """
 
@@ -40,6 +41,8 @@ def main(folder: Path) -> None:
         record(run, step)
     models = catalogue([run.path], examples=EXAMPLES)
     models["twin"] = Entry("twin", models["digits-mttt-mlp"].source, EXAMPLES)
+    bare = models["bare"] = Entry("bare", models["digits-mttt-mlp"].source, EXAMPLES)
+    bare.pictures, bare.no_examples = {}, "The evaluation data cannot be read: they moved"
     server = Server(Service(models), 0)
     Thread(target=in_training, args=(run, sys.stdin), daemon=True).start()
     print(server.address, flush=True)

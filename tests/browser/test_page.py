@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 import mttt
@@ -27,10 +28,39 @@ def test_a_training_is_watched(site):
         expect(page.locator("#view-training canvas")).to_have_count(3)  # no inner losses yet
         with page.expect_response("**/api/training*", timeout=5000):
             site.add_record()
+        expect(told).to_contain_text("Step 3 of 1347")
         page.click("#tab-input")
         expect(part(page, "note")).to_contain_text("It has no checkpoint yet")
         choose(page, MODEL)
         settled(page, 4)
+
+
+def test_a_first_checkpoint_is_found(site):
+    early = site.ask("/api/models")
+    next(one for one in early["models"] if one["id"] == "twin").update(
+        usable=False, why_not="It has no checkpoint yet."
+    )
+    with site.tab() as page:
+        page.route("**/api/models", lambda route: route.fulfill(json=early))
+        page.reload()
+        choose(page, "twin")
+        page.click("#tab-input")
+        expect(part(page, "note")).to_contain_text("It has no checkpoint yet")
+        page.unroute("**/api/models")
+        page.click("#tab-training")
+        page.click("#tab-input")
+        settled(page, 4)
+        expect(part(page, "note")).to_be_hidden()
+
+
+def test_a_model_without_its_data_says_so_and_takes_pictures(site, tmp_path):
+    Image.new("L", (8, 8), 100).save(tmp_path / "mine.png")
+    with site.tab() as page:
+        choose(page, "bare")
+        expect(part(page, "note")).to_contain_text("cannot be read: they moved. No picture is chosen.")
+        page.set_input_files("#file", tmp_path / "mine.png")
+        settled(page, 4)
+        expect(part(page, "note")).to_be_hidden()
 
 
 @pytest.fixture(scope="module")

@@ -30,9 +30,9 @@ def place(tmp_path, data):
     done = create("digits")
     done.finish({"step": 1347, "accuracy": 0.9666, "loss": 0.1, "inner_losses": None, "examples": 360, "skipped": 0})
     half = create("study/row/seed-1", replace(DIGITS, seed=1))
-    place = {"step": 539, "epoch": 12.0}
-    half.metrics.append({"kind": "evaluation", **place, "accuracy": 0.5, "loss": 1.0, "examples_per_second": None})
-    half.metrics.append({"kind": "train", **place, "accuracy": 0.4, "loss": 1.0, "examples_per_second": None})
+    place = {"step": 539, "epoch": 12.0, "loss": 1.0, "examples_per_second": None}
+    half.metrics.append({"kind": "evaluation", **place, "accuracy": 0.5, "inner_losses": None, "examples": 360})
+    half.metrics.append({"kind": "train", **place, "accuracy": 0.4, "rate": 0.001})
     with half.metrics.path.open("a") as file:
         file.write('{"kind": "tra')
     record_origin(create("tuned"), {"run": "runs/digits", "step": 1347, "arrays": "00"})

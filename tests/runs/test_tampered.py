@@ -6,7 +6,7 @@ import os
 import jax
 import pytest
 
-from mttt.runs import Run, RunError
+from mttt.runs import Run, RunError, summary
 from mttt.runs.header import new_header, write_header
 from mttt.training import load
 
@@ -183,6 +183,25 @@ def test_a_damaged_line_of_metrics_is_named(line, words, trained, tmp_path):
     with pytest.raises(RunError, match="line 2"):
         run.metrics.rewind(4)
     assert run.metrics.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b'{"kind": "train", "st', "is not JSON"),
+        (b'{"kind": "evaluation", "step": 3, "epoch": "a"}', "has epoch = 'a'"),
+        (b"[" * 10**4, "is nested too deeply"),
+    ],
+    ids=["torn", "another kind", "deep"],
+)
+def test_a_damaged_line_is_named_where_only_the_last_lines_are_read(line, words, trained, tmp_path):
+    run = trained.copy(tmp_path / "run")
+    whole, step = run.metrics.path.read_bytes(), summary(run).step
+    run.metrics.path.write_bytes(whole + line)  # a kill cut it off
+    assert summary(run).step == step > 0
+    run.metrics.path.write_bytes(whole + line + b"\n")
+    with pytest.raises(RunError, match=f"metrics.jsonl: one of the last lines {words}"):
+        summary(run)
 
 
 def test_only_a_last_line_without_its_end_is_forgiven(trained, tmp_path):

@@ -1,10 +1,14 @@
 """mttt watch on the command line."""
 
 import socket
+from pathlib import Path
 
 import pytest
 
+from mttt.watch.export import Exported
+from mttt.watch.models import Entry
 from mttt.watch.server import Server
+from watch.small import Drawn
 
 
 @pytest.fixture
@@ -57,6 +61,27 @@ def test_what_cannot_be_meant_is_one_sentence(here, tmp_path, interrupted):
             _, err = here("watch", *words, cwd=tmp_path, code=2)
             assert why in err and err.count("\n") == 1
     assert (tmp_path / "mine.html").read_text() == "<p>mine</p>"
+
+
+def test_an_export_is_of_the_runs_that_were_named_and_of_models_with_examples(here, tmp_path, monkeypatch):
+    exported = []
+
+    def export(path, chosen, *, say):
+        say("computing")
+        exported.append((path, list(chosen)))
+        return Exported(2, 1_500_000)
+
+    models = {"mine": Entry("mine", Drawn("full"), 1), "shipped": Entry("shipped", Drawn("full"), 1)}
+    monkeypatch.setattr("mttt.cli.watch.catalogue", lambda *_, **__: models)
+    monkeypatch.setattr("mttt.cli.watch.export", export)
+    out, err = here("watch", "runs/mine", "--export", "page.html", cwd=tmp_path)
+    assert (out, err) == ("page.html: 2 answers, 1.5 MB; open it in any browser\n", "")
+    here("watch", "--export", "page.html", cwd=tmp_path)
+    assert exported == [(Path("page.html"), ["mine"]), (Path("page.html"), ["mine", "shipped"])]
+    models["mine"].no_examples = "The evaluation data cannot be read: they moved"
+    _, err = here("watch", "runs/mine", "--export", "page.html", cwd=tmp_path, code=2)
+    assert err == "mttt: mine cannot be exported. The evaluation data cannot be read: they moved\n"
+    assert len(exported) == 2
 
 
 def test_it_is_told_apart_in_the_help(here):

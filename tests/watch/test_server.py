@@ -59,7 +59,14 @@ def test_another_name_for_this_machine_gets_nothing(page, host):
 
 def test_a_page_of_somebody_else_gets_nothing(page):
     server, ask = page
-    for origin in ("http://evil.example", "null", f"https://127.0.0.1:{server.server_port}", "http://127.0.0.1:1"):
+    port = server.server_port
+    for origin in (
+        "http://evil.example",
+        "null",
+        f"https://127.0.0.1:{port}",
+        "http://127.0.0.1:1",
+        f"127.0.0.1:{port}",
+    ):
         status, text, _ = ask("/api/trace", asked("full"), Origin=origin)
         assert status == 403 and "may not ask" in json.loads(text)["error"]
     for name in ("127.0.0.1", "localhost"):
@@ -74,6 +81,8 @@ def test_a_page_of_somebody_else_gets_nothing(page):
         ("/../../etc/passwd", None, {}, 404, "there is nothing at"),
         ("/api/trace", None, {}, 405, "is asked for with POST"),
         ("/api/models", {}, {}, 405, "is asked for with GET"),
+        ("/api/read", {"model": "text", "text": "ab"}, {"method": "PUT"}, 501, "Unsupported method ('PUT')"),
+        ("/api/trace", asked("full", rate=10**400), {}, 400, "expected a number from -1e+06"),
         ("/api/trace", {}, {"Content_Type": "text/plain"}, 415, "expected application/json"),
         ("/api/trace", b"{", {}, 400, "the request is not JSON"),
         ("/api/trace", b"[1]", {}, 400, "the request is not an object"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mttt.data import describe
+from mttt.data import BadData, describe
 from mttt.recipes import encode
 from mttt.runs import Run, RunError
 from mttt.watch.asked import Refused
@@ -15,7 +15,7 @@ from mttt.watch.compact import read_compact, write_compact
 from mttt.watch.models import Entry, catalogue
 from mttt.watch.service import Service
 from mttt.watch.sources import RunSource, ShippedSource
-from watch.small import RECIPES, _prepared, asked
+from watch.small import RECIPES, Drawn, _prepared, asked
 
 SHIPPED = sorted(Path(str(files("mttt.watch") / "shipped")).glob("*.npz"))
 
@@ -54,6 +54,36 @@ def test_a_run_is_looked_at_as_soon_as_it_has_a_checkpoint(run):
     assert (found["step"], found["evaluation_name"], found["result"]) == (10, "test", None)
     assert [record["step"] for record in found["metrics"]] == [10] and found["steps"] > 1000
     assert len(entry.pictures) == 2
+
+
+def test_damaged_metrics_of_a_run_take_nothing_from_the_page(tmp_path):
+    _, data = _prepared("full")
+    run = Run.create(tmp_path / "torn", encode(RECIPES["full"]), describe(data))
+    run.metrics.path.write_text('{"kind": \n')
+    service = Service({"torn": Entry("torn", RunSource(run.path), 1)})
+    (described,) = service.models()["models"]
+    assert described["id"] == "torn" and "accuracy" not in described["about"]
+    with pytest.raises(RunError, match=r"torn.metrics.jsonl: .*line.* is not JSON"):
+        service.training("torn")
+
+
+def test_why_there_are_no_examples_is_told():
+    class Moved(RunSource):
+        def __init__(self):
+            self.name, (self.prepared, _) = "moved", _prepared("full")
+
+        run = None
+        newest = 1
+
+        def data(self):
+            raise BadData("nowhere does not exist")
+
+        def result(self):
+            return {}
+
+    entry = Entry("moved", Moved(), 2)
+    assert entry.describe()["no_examples"] == "The evaluation data cannot be read: nowhere does not exist"
+    assert Entry("moved", Drawn("full"), 2).describe()["no_examples"] is None
 
 
 def test_a_run_that_is_not_there_is_a_sentence(tmp_path):

@@ -13,6 +13,7 @@ from rich.console import Console
 from mttt.cli.arguments import UsageError, check_file, refusing
 from mttt.cli.parsing import parsed
 from mttt.cli.say import count, say
+from mttt.cli.waiting import waiting
 from mttt.outer import self_check
 from mttt.watch.export import export, is_export
 from mttt.watch.models import Entry, catalogue
@@ -49,9 +50,10 @@ def main(words: list[str], console: Console) -> int:
     """Run the command; the exit code."""
     arguments = parsed(Arguments, words, prog="mttt watch")
     _check(arguments)
-    with refusing():
-        models = catalogue(arguments.runs, examples=arguments.examples)
-    self_check()
+    with waiting("opening the models"):
+        with refusing():
+            models = catalogue(arguments.runs, examples=arguments.examples)
+        self_check()
     if arguments.export is not None:
         return _export(arguments.export, models, len(arguments.runs), console)
     return _serve(arguments, models, console)
@@ -96,6 +98,9 @@ def _export(path: Path, models: dict[str, Entry], runs: int, console: Console) -
     for id, entry in chosen.items():
         if entry.source.why_not is not None:
             raise UsageError(f"{id} cannot be exported. {entry.source.why_not}")
-    made = export(path, chosen, say=lambda text: say(console, text))
+        if entry.no_examples is not None:
+            raise UsageError(f"{id} cannot be exported. {entry.no_examples}")
+    with waiting("computing the answers") as line:
+        made = export(path, chosen, say=line)
     say(console, f"{path}: {count(made.answers, 'answer')}, {made.bytes / 1e6:.1f} MB; open it in any browser")
     return 0

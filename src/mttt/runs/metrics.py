@@ -56,12 +56,12 @@ class Metrics:
             return []
         records = [self._record(number, line) for number, line in enumerate(lines, start=1)]
         with suppress(ValueError):
-            records.append(_checked(last))
+            records.append(checked(last))
         return [record for record in records if kind is None or record["kind"] == kind]
 
     def _record(self, number: int, line: bytes) -> Record:
         try:
-            return _checked(line)
+            return checked(line)
         except ValueError as error:
             raise RunError(
                 f"{self.path}: line {number} {error}; bring the file back from a copy, or take the line out "
@@ -74,6 +74,7 @@ class Metrics:
         write_text(self.path, "".join(json.dumps(record) + "\n" for record in kept))
 
 
-def _checked(line: bytes) -> Record:
+def checked(line: bytes) -> Record:
+    """The record of a line. A ValueError says in a few words what is wrong with it."""
     record = check(parse(line), _ALL)
     return check(record, _OF_KIND.get(record["kind"], {}))

@@ -1,14 +1,14 @@
 """How far a run is, from its small files alone: nothing is compiled and no checkpoint is read."""
 
 import fcntl
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mttt.files import regular
-from mttt.runs.metrics import Record
+from mttt.runs.errors import RunError
+from mttt.runs.metrics import Record, checked
 from mttt.runs.run import Run
 
 _TAIL = 2**16
@@ -80,7 +80,13 @@ def _newest(path: Path) -> list[Record]:
     except FileNotFoundError:
         return []
     whole = lines[1 if begin else 0 : -1]
-    return [record for line in whole if isinstance(record := json.loads(line), dict)]
+    try:
+        return [checked(line) for line in whole]
+    except ValueError as error:
+        raise RunError(
+            f"{path}: one of the last lines {error}; bring the file back from a copy, or take the line out "
+            "if you can do without it"
+        ) from error
 
 
 def in_use(run: Run) -> bool:

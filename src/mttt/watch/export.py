@@ -49,7 +49,9 @@ def export(path: Path, models: Mapping[str, Entry], *, say: Callable[[str], None
     service, answers = Service(models), list[Answer]()
     for id, entry in models.items():
         say(f"computing the answers of {id}")
-        answers += _answers(service, id, entry)
+        for number, answer in enumerate(_answers(service, id, entry), start=1):
+            answers.append(answer)
+            say(f"computing the answers of {id}, {number} so far")
     source = {"mode": "export", "version": __version__, "models": service.models(), "answers": answers}
     html = document(source).html
     write_text(path, html)

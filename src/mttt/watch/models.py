@@ -12,7 +12,7 @@ from mttt.mixers import has_inner_loop
 from mttt.models import LM
 from mttt.models.embed import grid
 from mttt.recipes import mixer_words
-from mttt.runs import RunError, summary
+from mttt.runs import RunError, in_use
 from mttt.training import Loaded
 from mttt.watch.asked import Refused
 from mttt.watch.examples import example_pictures, example_texts
@@ -29,6 +29,7 @@ class Entry:
         self.is_text = isinstance(source.shapes, LM)
         self.pictures: dict[str, Pictured] = {}
         self.texts: list[dict[str, str]] = []
+        self.no_examples: str | None = None
         self._loaded: Loaded | None = None
         self._find_examples(examples)
 
@@ -69,6 +70,7 @@ class Entry:
             "learns": has_inner_loop(model),
             "usable": source.newest is not None,
             "why_not": source.why_not,
+            "no_examples": self.no_examples,
             "layers": size.depth,
             "heads": size.heads,
             "steps": self.trained_steps,
@@ -77,7 +79,7 @@ class Entry:
             "classes": list(source.prepared.spec.classes),
             **(self._of_text() if self.is_text else self._of_pictures()),
             "has_training": run is not None,
-            "training": run is not None and summary(run).in_use,
+            "training": run is not None and in_use(run),
         }
 
     def _of_pictures(self) -> dict[str, Any]:
@@ -105,8 +107,8 @@ class Entry:
                 self.texts = example_texts(data, self.source.shapes.most, min(count, 4))
             else:
                 self.pictures = example_pictures(data, count)
-        except (BadData, BadExample, FieldError, RunError, ValueError, OSError):
-            return
+        except (BadData, BadExample, FieldError, RunError, ValueError, OSError) as error:
+            self.no_examples = f"The evaluation data cannot be read: {error}"
 
 
 def catalogue(runs: Sequence[Path], *, examples: int) -> dict[str, Entry]:
@@ -131,7 +133,7 @@ def _task(source: ModelSource) -> str | None:
 def _about(entry: Entry) -> str:
     """One line: what mixes, how large, how long it was trained, how good it is."""
     source = entry.source
-    result, size = source.result(), source.recipe.model.sizes()
+    result, size = _result(source), source.recipe.model.sizes()
     rate = None if entry.is_text else fixed_rate(source.shapes)
     name, *words = mixer_words(source.recipe)
     inner = {"T": entry.trained_steps, "η": None if rate is None else f"{rate:g}"}
@@ -144,6 +146,14 @@ def _about(entry: Entry) -> str:
     elif not entry.is_text and result.get("accuracy") is not None:
         parts.append(f"accuracy {result['accuracy']:.1%}")
     return "; ".join(parts)
+
+
+def _result(source: ModelSource) -> dict[str, Any]:
+    """One run whose metrics are damaged takes nothing from the others; its training view says what is wrong."""
+    try:
+        return source.result()
+    except RunError:
+        return {}
 
 
 def _trained(source: ModelSource) -> str:

@@ -68,6 +68,10 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: what is asked for is the user's own affair."""
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What is no request at all, or has another method than those above, gets a sentence, too."""
+        self._say(code, message or "this is no request that can be answered")
+
     def _respond(self, method: str) -> None:
         """Every error is a sentence; none of them reaches the client as a traceback."""
         try:
@@ -88,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
         if (host := self.headers.get("Host", "")) not in self.server.hosts:
             raise Refused(f"this server is {allowed}, and was asked for as {host[:80]!r}", 421)
         origin = self.headers.get("Origin")
-        if origin is not None and origin.removeprefix("http://") not in self.server.hosts:
+        if origin is not None and origin not in [f"http://{host}" for host in self.server.hosts]:
             raise Refused(f"a page of {origin[:80]!r} may not ask this server", 403)
 
     def _routed(self, method: str) -> Callable[[], None]:

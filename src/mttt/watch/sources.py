@@ -7,7 +7,7 @@ from typing import Any
 
 from mttt.data import DataSet
 from mttt.recipes import Recipe
-from mttt.runs import Run, steps_in, summary
+from mttt.runs import Run, in_use, steps_in, summary
 from mttt.training import Loaded, Prepared, load, load_data, prepared_of
 from mttt.watch.compact import Compact, read_compact
 
@@ -78,8 +78,7 @@ class RunSource(ModelSource):
     def why_not(self) -> str | None:
         if self.newest is not None:
             return None
-        training = summary(self._run).in_use
-        return "It has no checkpoint yet; " + ("the first one comes soon." if training else "train it first.")
+        return "It has no checkpoint yet; " + ("the first one comes soon." if in_use(self._run) else "train it first.")
 
     def load(self) -> Loaded:
         return load(self._run.path)

@@ -100,6 +100,19 @@
     if (name === "training") stop();
     trainings.forEach((training) => training.open(name === "training"));
   };
+  // A run that had no checkpoint may have one by now.
+  const lookAgain = async () => {
+    look("input");
+    if (mttt.source.exported || chosen().every((one) => one.usable)) return;
+    const usable = () => chosen().filter((one) => one.usable).length;
+    const before = usable();
+    try {
+      ({ models } = await mttt.source.get("/api/models"));
+      if (usable() > before && view === "input") build();
+    } catch (error) {
+      mttt.tell(mttt.id("page-error"), error.message);
+    }
+  };
   const wire = () => {
     modelSelect.addEventListener("change", choose);
     besideSelect.addEventListener("change", choose);
@@ -110,7 +123,7 @@
     play.addEventListener("click", () => (playing ? stop() : start()));
     for (const [name, other] of [["input", "training"], ["training", "input"]]) {
       const tab = mttt.id(`tab-${name}`);
-      tab.addEventListener("click", () => look(name));
+      tab.addEventListener("click", () => (name === "input" ? lookAgain() : look(name)));
       tab.addEventListener("keydown", (event) => {
         if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
         look(other);

@@ -88,9 +88,10 @@
     };
 
     const ask = async () => {
-      mttt.tell(parts.note, model.usable ? "" : `${model.why_not} Its training can be shown.`);
-      mttt.show(parts.writing, model.usable);
       const asked = shared.asked();
+      const missing = asked ? "" : model.no_examples;
+      mttt.tell(parts.note, model.usable ? missing : `${model.why_not} Its training can be shown.`);
+      mttt.show(parts.writing, model.usable);
       if (!model.usable || !asked) {
         mttt.show(parts.reading, false);
         return;

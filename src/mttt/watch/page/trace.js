@@ -142,13 +142,15 @@
       inspect();
     };
 
+    const standing = model.learns ? "" : "This model has no inner loop: it learns nothing from the input, and has one prediction.";
     const ask = async () => {
       const input = model.usable ? shared.asked(model) : null;
       if (!input) {
         mttt.show(parts.stage, false);
-        mttt.tell(parts.note, model.usable ? "No picture is chosen." : `${model.why_not} Its training can be shown.`);
+        mttt.tell(parts.note, model.usable ? `${model.no_examples ? `${model.no_examples}. ` : ""}No picture is chosen.` : `${model.why_not} Its training can be shown.`);
         return;
       }
+      mttt.tell(parts.note, standing);
       const asked = knobs.asked(input);
       let done = () => {};
       try {
@@ -171,7 +173,6 @@
     parts.name.textContent = mttt.modelName(model);
     parts.about.textContent = model.about;
     mttt.show(parts.stage, false);
-    mttt.tell(parts.note, model.usable && !model.learns ? "This model has no inner loop: it learns nothing from the input, and has one prediction." : "");
     mttt.options(parts.layer, Array.from({ length: model.layers }, (_, at) => [at, at + 1]), 0);
     mttt.options(parts.head, [[MEAN, "mean of heads"], ...Array.from({ length: model.heads }, (_, at) => [at, at + 1])], MEAN);
     parts.layer.addEventListener("change", choose);
