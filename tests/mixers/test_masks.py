@@ -145,3 +145,12 @@ def test_patches_that_the_mask_leaves_out_may_hold_anything():
         return jnp.sum(jnp.sin(model(jnp.ones((4, 4, 1)).at[2:, :2].set(hole), mask=mask)))
 
     assert relative_error(outer(model, jnp.nan), outer(model, 0.0)) < 1e-6
+
+
+def test_inner_losses_of_no_real_token_are_0():
+    """As those of `TTT`; a mean over nothing would be NaN."""
+    rows, nobody = tokens(), jnp.zeros(len(tokens()), bool)
+    for name in ("mttt-mlp", "causal-mttt"):
+        mixer = build(CAUSAL.get(name) or MIXERS[name], DIM, HEADS)
+        losses = eqx.filter_jit(lambda m, x, mask: m(x, mask=mask, trace=True).losses)(mixer, rows, nobody)
+        assert losses is not None and not np.any(np.asarray(losses)), name

@@ -32,6 +32,7 @@ from mttt.mixers.heads import Merge, head_width, over_heads, spread, stack_heads
 from mttt.mixers.trial import check_learner, check_made, check_maker, check_optimizer
 from mttt.mixers.ttt import MakeLearner, MakeRates, MakeStart, MakeTask
 from mttt.nn import Dense
+from mttt.nn.axis import mean_of
 from mttt.nn.check import check_instance, check_key, check_rows
 from mttt.nn.dense import at_least_float32, fan_in_uniform, fan_out_uniform
 
@@ -205,7 +206,8 @@ class CausalTTT(CausalMixer):
             each = jnp.stack(
                 [problem.losses_of(answers_of(carry.learner, problem.inputs)), problem.losses_of(found.answers)]
             )
-            return task.report(jnp.mean(each, axis=1, where=None if mask is None else mask[None, :]))
+            real = each if mask is None else jnp.where(mask[None, :], each, 0)
+            return task.report(mean_of(jnp.sum(real, axis=1), len(tokens) if mask is None else jnp.sum(mask)))
 
         return over_heads(losses, (self.task, first, self.optimizer, self.rates))
 
