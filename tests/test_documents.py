@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mttt import bench
+from mttt.watch.compact import read_compact
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / ".github").glob("*.md")]
@@ -88,3 +89,20 @@ def test_the_table_of_sequences_is_that_of_the_file():
             digits = len(one.partition(".")[2])
             assert float(one) == round(scale * row[field], digits), (name, field)
             assert float(most) == scale * row["targets"][field] >= float(one)
+
+
+def test_the_page_has_the_controls_as_they_were_measured():
+    page = (ROOT / "src/mttt/watch/page/index.html").read_text()
+    report = (ROOT / "results/studies/controls/report.md").read_text()
+    measured = re.findall(r"^\| MTTT-MLP.*?\| ([\d.]+ ± [\d.]+) \| 3 \|", report, re.M)
+    assert len(measured) == 5 and re.findall(r"<td>([\d.]+ ± [\d.]+)</td>", page) == measured
+    assert 'href="#controls"' in page and 'id="controls"' in page
+
+
+def test_the_models_that_ship_are_as_good_as_the_page_about_them_says():
+    page = (ROOT / "docs/watch.md").read_text()
+    results = {path.stem: read_compact(path).result for path in (ROOT / "src/mttt/watch/shipped").glob("*.npz")}
+    accuracies = [f"{100 * results[name]['accuracy']:.1f}" for name in ("digits-mttt-mlp", "digits-self-attention")]
+    assert f"with {' and '.join(accuracies)} % accuracy on the 360 test images" in page
+    assert f"with {results['shakespeare-ttt-mlp']['bits_per_byte']:.3f} bits per byte" in page
+    assert len(results) == 3

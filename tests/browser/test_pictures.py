@@ -167,6 +167,7 @@ def test_a_bad_file_gets_a_sentence_and_the_page_goes_on(site):
         error = part(page, "error")
         expect(error).to_be_visible()
         assert re.fullmatch(r"\S[^\n]{10,200}", error.inner_text()) and "Traceback" not in error.inner_text()
+        expect(part(page, "stage")).to_be_hidden()  # what was there is of another picture
         page.locator("#examples button").nth(3).click()
         expect(error).to_be_hidden()
         expect(part(page, "answer")).to_contain_text("labelled")

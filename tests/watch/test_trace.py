@@ -106,7 +106,7 @@ def test_the_answer_is_decoded_as_its_loss_says():
         ({"model": "text"}, "reads text"),
         ({"steps": 17}, "steps = 17: expected a whole number from 0 to 16"),
         ({"steps": True}, "steps = True"),
-        ({"rate": "much"}, "rate = 'much'"),
+        ({"rate": "much"}, "η = 'much'"),
         ({"input": {}}, "neither example nor picture nor drawing"),
         ({"input": {"example": "99"}}, "no example '99'"),
         ({"input": {"picture": "???"}}, "in base64"),

@@ -22,11 +22,11 @@ def whole(request: Mapping[str, Any], name: str, least: int, most: int) -> int:
     return value
 
 
-def number(request: Mapping[str, Any], name: str, least: float, most: float) -> float:
-    """A number of the request, in its bounds."""
+def number(request: Mapping[str, Any], name: str, least: float, most: float, *, symbol: str | None = None) -> float:
+    """A number of the request, in its bounds. `symbol` is what the page calls it."""
     value: Any = request.get(name)
     if type(value) not in (int, float) or not least <= value <= most:  # NaN is not between them
-        raise Refused(f"{name} = {_short(value)}: expected a number from {least:g} to {most:g}")
+        raise Refused(f"{symbol or name} = {_short(value)}: expected a number from {least:,g} to {most:,g}")
     return float(value)
 
 

@@ -48,7 +48,7 @@ class Asked:
             return trained
         if trained is None:
             raise Refused(f"the inner loop of {self.entry.id} has no rate that can be changed; leave rate out")
-        return number(request, "rate", -_RATE, _RATE)
+        return number(request, "rate", -_RATE, _RATE, symbol="η")
 
     @property
     def key(self) -> tuple[Any, ...]:

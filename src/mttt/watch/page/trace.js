@@ -164,7 +164,10 @@
         use(answer, asked);
       } catch (error) {
         done();
-        if (error.name !== "AbortError") mttt.tell(parts.error, error.message);
+        if (error.name === "AbortError") return;
+        mttt.tell(parts.error, error.message);
+        // What is shown is of what was asked before: of another T it may stay, of another picture it may not.
+        if (request && JSON.stringify(request.input) !== JSON.stringify(input)) mttt.show(parts.stage, false);
       }
     };
     const later = mttt.debounced(ask, 200);
