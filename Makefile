@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: train test check docs docs-serve dist install dev lock clean
+.PHONY: train test check docs docs-serve dist fresh install dev lock clean
 
 train: install
 	@$(BIN)/mttt train
@@ -32,6 +32,14 @@ docs-serve: docs
 dist: install
 	@rm -rf dist
 	@$(BIN)/python -m hatchling build -d dist
+
+# The wheel in a new environment, far from this repository. Its own metadata say what it needs, in the locked versions.
+fresh: dist
+	@d=$$(mktemp -d) && trap "rm -rf $$d" EXIT && $(BIN)/python -m venv $$d/venv && \
+	sed -n 's/^\([A-Za-z0-9][^\]*==[^\]*[^\ ]\) *\\*$$/\1/p' requirements.lock > $$d/versions.txt && \
+	$$d/venv/bin/python -m pip --disable-pip-version-check install --quiet --constraint $$d/versions.txt dist/*.whl && \
+	cd $$d && venv/bin/mttt --version && venv/bin/mttt train digits --epochs 0.2 && \
+	venv/bin/mttt watch --export page.html --examples 1 && echo "The wheel runs by itself"
 
 install: .venv/.installed
 dev: .venv/.installed-dev
