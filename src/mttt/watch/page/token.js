@@ -112,7 +112,7 @@
       parts.shape.textContent = `${part.shape.join(" × ")} numbers`;
       parts.matrices.replaceChildren(
         one(`W${from}`, "before", part.before.values, weights),
-        one("∂ℓ/∂W", "gradient, mean over the step's tokens", part.gradient.values, gradients),
+        one("∂ℓ/∂W", "gradient of this step", part.gradient.values, gradients),
         one(`W${to}`, "after", part.after.values, weights),
         one(`W${to} − W${from}`, "change", change, mttt.largest(change)),
         ...(part.own ? [one("∂ℓₓ/∂W", "this token's share of the gradient", part.own.values, mttt.largest(part.own.values))] : []),
