@@ -128,14 +128,16 @@ def test_a_rate_that_was_learned_is_not_to_be_turned():
 def test_drawings_and_files_are_pictures():
     pixels = entry("full").pictures["0"].pixels
     file = BytesIO()
-    Image.fromarray(255 - pixels[..., 0]).save(file, "PNG")
-    picture = {"picture": base64.b64encode(file.getvalue()).decode(), "invert": True}
+    Image.fromarray(pixels[..., 0]).save(file, "PNG")
+    picture = {"picture": base64.b64encode(file.getvalue()).decode()}
     expected = service().trace(asked("full"))
     for given in ({"drawing": pixels[..., 0].tolist()}, picture):
         answer = service().trace(asked("full", input=given))
         assert answer["label"] is None
         assert answer["input"] == expected["input"]
         assert answer["probabilities"] == expected["probabilities"]
+    ink = service().trace(asked("full", input=picture | {"invert": True}))["input"]
+    assert ink != expected["input"]
     large = np.kron(pixels[..., 0], np.ones((4, 4), int)).tolist()
     smaller = service().trace(asked("full", input={"drawing": large}))["input"]
     got = np.frombuffer(base64.b64decode(smaller["pixels"]), np.uint8)

@@ -29,7 +29,7 @@ class Arguments:
     """Classify pictures with a trained model.
 
     Examples:
-        mttt predict runs/digits photo.png --invert  # dark on light, as a scan
+        mttt predict runs/digits photo.png --invert  # dark ink on light paper
         mttt predict runs/digits a.png b.png --top 1 --json
     """
 
@@ -40,7 +40,7 @@ class Arguments:
     top: int = 3
     """how many classes to print"""
     invert: bool = False
-    """swap dark and light first: the digits are light on dark, a scan is dark on light"""
+    """for dark ink on light paper: cut the ink out, and make it light on black, as the digits are"""
     json: bool = False
     """print JSON"""
 

@@ -66,9 +66,26 @@ def test_deep_and_transparent_pictures_keep_what_they_show(tmp_path):
     assert (picture[-1] == 255).all()
 
 
-def test_a_dark_on_light_picture_can_be_inverted(tmp_path):
-    Image.new("L", (8, 8), 255).save(tmp_path / "white.png")
-    assert load_picture(tmp_path / "white.png", FIT, (8, 8, 1), invert=True).max() == 0
+@pytest.mark.parametrize(("paper", "pen"), [(255, 0), (205, 90), ((230, 220, 210), (20, 30, 120))])
+def test_ink_on_paper_becomes_light_on_black_and_fills_the_picture(tmp_path, paper, pen):
+    image = Image.new("RGB" if isinstance(paper, tuple) else "L", (300, 200), paper)
+    image.paste(pen, (20, 100, 34, 180))  # an upright stroke, far from the middle
+    image.save(tmp_path / "one.png")
+    picture = load_picture(tmp_path / "one.png", FIT, (8, 8, 1), invert=True)[..., 0]
+    assert (picture[1:-1, 3:5] > 130).all()  # a sixth of the height wide, so not all of two columns
+    assert (picture[:, :2] == 0).all() and (picture[:, -2:] == 0).all()
+    # What goes beyond the edge of the picture is paper.
+    corner = Image.new("L", (100, 100), 255)
+    corner.paste(0, (90, 0, 100, 50))
+    corner.save(tmp_path / "corner.png")
+    picture = load_picture(tmp_path / "corner.png", FIT, (8, 8, 1), invert=True)[..., 0]
+    assert picture[4, 3:5].max() > 130 and picture[4, [0, 1, 6, 7]].max() == 0
+
+
+@pytest.mark.parametrize("colour", [0, 128, 255])
+def test_a_picture_of_one_colour_has_no_ink(tmp_path, colour):
+    Image.new("L", (8, 8), colour).save(tmp_path / "plain.png")
+    assert load_picture(tmp_path / "plain.png", FIT, (8, 8, 1), invert=True).max() == 0
 
 
 def test_what_is_no_picture_is_refused(tmp_path):

@@ -11,7 +11,7 @@ from PIL import Image
 
 from mttt.data.batch import ArrayLike
 from mttt.data.errors import BadExample
-from mttt.data.pictures.augment import Transform, apply
+from mttt.data.pictures.augment import Ink, Transform, apply
 from mttt.data.pictures.picture import open_picture, read_picture
 from mttt.data.pictures.source import PictureSource
 from mttt.data.view import Example, OnError, generator
@@ -48,7 +48,7 @@ class PictureView:
 def load_picture(
     path: Path, transforms: tuple[Transform, ...], shape: tuple[int, int, int], *, invert: bool = False
 ) -> UInt8[np.ndarray, "h w c"]:
-    """One file, as a model wants it; `invert` swaps dark and light."""
+    """One file, as a model wants it; `invert` is for dark ink on light paper (`Ink`)."""
     name = str(path)
     return fitted(open_picture(read_picture(path, name), name), name, transforms, shape, invert=invert)
 
@@ -62,8 +62,8 @@ def fitted(
     invert: bool = False,
 ) -> UInt8[np.ndarray, "h w c"]:
     """A picture that was opened, as a model wants it; what cannot be used is a BadExample of this name."""
-    picture = apply(transforms, image, generator(0), shape=shape, name=name)
-    return 255 - picture if invert else picture
+    transforms = (Ink(), *transforms) if invert else transforms
+    return apply(transforms, image, generator(0), shape=shape, name=name)
 
 
 def to_float(images: Shaped[ArrayLike, "*b h w c"], dtype: jnp.dtype | type = jnp.float32) -> Array:

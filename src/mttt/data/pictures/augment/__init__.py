@@ -6,6 +6,7 @@ from mttt.data.pictures.augment.crop import (
     RandomCrop as RandomCrop,
 )
 from mttt.data.pictures.augment.flip import RandomFlip as RandomFlip
+from mttt.data.pictures.augment.ink import Ink as Ink
 from mttt.data.pictures.augment.operations import OPERATIONS as OPERATIONS
 from mttt.data.pictures.augment.randaugment import RandAugment as RandAugment
 from mttt.data.pictures.augment.resize import Resize as Resize, ResizeShortSide as ResizeShortSide
