@@ -34,6 +34,7 @@ from mttt.inner import (
     Optimizer as Optimizer,
     PlacedRates as PlacedRates,
     Problem as Problem,
+    RandomDirection as RandomDirection,
     Rates as Rates,
     Read as Read,
     Recompute as Recompute,

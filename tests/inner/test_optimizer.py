@@ -82,3 +82,37 @@ def test_hyper_parameters_of_optax_can_be_replaced(float64):
     changed = eqx.tree_at(lambda o: o.hyperparameters["learning_rate"], optimizer, 0.5)
     expected = trained(mttt.OptaxOptimizer(optax.sgd, learning_rate=0.5, momentum=0.9))
     assert relative_error(trained(changed), expected) == 0
+
+
+def norm(tree):
+    return np.sqrt(sum(np.sum(np.square(leaf)) for leaf in jax.tree.leaves(tree)))
+
+
+def test_a_random_direction_has_the_length_of_the_gradient_and_nothing_else_of_it(float64):
+    start, task, _ = make("mlp", "normalised")
+    step = eqx.filter_jit(
+        lambda optimizer, x: mttt.inner_loop(start, task, optimizer, mttt.FullBatch(1), x).carry.learner
+    )
+    moves = []
+    for optimizer in (mttt.RandomDirection(0.5), mttt.GradientDescent(0.5)):
+        for x in (tokens(), 2 * tokens()[::-1] + 1):
+            moves.append(
+                jax.tree.map(lambda after, before: np.asarray(after - before), step(optimizer, x), start.learner)
+            )
+    drawn, other, down, down_other = moves
+    assert norm(drawn) == pytest.approx(norm(down), rel=1e-12)
+    assert norm(other) == pytest.approx(norm(down_other), rel=1e-12)
+    assert (
+        relative_error(jax.tree.map(lambda u: u / norm(drawn), drawn), jax.tree.map(lambda u: u / norm(other), other))
+        < 1e-12
+    )
+    assert relative_error(drawn, down) > 0.5
+    later, _ = mttt.RandomDirection().step(jnp.ones(100), None, jnp.zeros(100), 1)
+    first, _ = mttt.RandomDirection().step(jnp.ones(100), None, jnp.zeros(100), 0)
+    assert abs(float(jnp.vdot(first, later))) < 50, "each step has a direction of its own"
+
+
+def test_a_random_direction_of_no_gradient_is_no_step_and_has_a_derivative():
+    step = lambda g: mttt.RandomDirection().step(g, None, jnp.ones(3), 0)[0]  # noqa: E731
+    assert step(jnp.zeros(3)).tolist() == [1.0, 1.0, 1.0]
+    assert jax.jacobian(step)(jnp.zeros(3)).tolist() == np.zeros((3, 3)).tolist()

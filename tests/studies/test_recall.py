@@ -1,12 +1,14 @@
 """The task of recall, its rows, and what is reported of them."""
 
 import json
+from dataclasses import replace
 
 import jax
 import numpy as np
 import pytest
 
 from mttt.cli.main import main
+from mttt.recipes.rates import MeanRatesRecipe
 from mttt.runs import RunError
 from mttt.studies.recall import (
     IN_SEQUENCES,
@@ -21,7 +23,9 @@ from mttt.studies.recall.claims import Memories, recall_claim
 from mttt.studies.recall.objective import Recalled
 from mttt.studies.recall.rows import ATTENTION, LINEAR_16, NO_STEP, SLIDING, TTT_MLP_ROW
 from mttt.studies.recall.sequences import KEYS, VOCABULARY, Recall
+from mttt.studies.recall.set_rows import HARD
 from mttt.studies.recall.sets import ASKED, VOCABULARY as VALUES, SetRecall
+from mttt.studies.recall.training import train_recall
 from studies.watching import Quiet
 
 NAMED = {row.name: row for row in IN_SEQUENCES.rows}
@@ -121,7 +125,7 @@ def test_sets_are_what_they_are_said_to_be():
 def test_a_set_has_no_order_and_its_questions_see_the_pairs():
     batch = SetRecall(4, seed=0).batch(0, 1)
     inputs = jax.numpy.asarray(batch.inputs[0])
-    for row in (IN_SETS.rows[0], NAMED_SET["key-value-unit-residual-gate"]):
+    for row in (IN_SETS.rows[0], NAMED_SET["key-value"]):
         model = row.model(4, key=jax.random.key(0))
         logits = model(inputs)
         assert logits.shape == (2, VALUES)
@@ -143,10 +147,40 @@ def test_a_grid_of_sets(tmp_path):
 
 
 def test_the_parts_of_the_ablation_are_in_their_rows():
-    paper, full = (NAMED_SET[name].mixer for name in ("key-value", "key-value-unit-residual-gate"))
-    assert (paper.task.unit, paper.task.residual, paper.rates.kind) == (False, False, "mean")
+    full = NAMED_SET["key-value"].mixer
     assert (full.task.unit, full.task.residual, full.task.norm, full.rates.kind) == (True, True, True, "gated")
+    without = {name: NAMED_SET[f"key-value-no-{name}"].mixer for name in ("unit", "residual", "gate")}
+    assert without["unit"] == replace(full, task=replace(full.task, unit=False))
+    assert without["residual"] == replace(full, task=replace(full.task, residual=False, norm=False))
+    assert without["gate"] == replace(full, rates=MeanRatesRecipe())
     assert len({row.name for row in IN_SETS.rows}) == len({row.mixer for row in IN_SETS.rows}) == len(IN_SETS.rows)
+
+
+def test_rows_may_have_numbers_of_pairs_of_their_own():
+    rows = [NAMED_SET["self-attention"], NAMED_SET["key-value"]]
+    assert [(job.row.name, job.pairs) for job in recall_jobs(rows, IN_SETS.pairs, 1)] == [
+        *(("self-attention", pairs) for pairs in IN_SETS.pairs[:-1]),
+        ("self-attention", HARD),
+        ("key-value", HARD),
+    ]
+
+
+def test_trained_models_are_judged_with_other_steps(tmp_path):
+    row = replace(NAMED_SET["mttt-mlp"], probe=(0, 1))
+    with jax.numpy_dtype_promotion("standard"):
+        record = train_recall(RecallJob(row, 2, 0), 2)
+    assert set(record["other_steps"]) == {"0", "1"} and record["other_steps"]["1"] == record["accuracy"]
+
+
+def test_a_job_of_another_process_is_left_to_it(tmp_path):
+    place, jobs = RecallPlace(IN_SETS, tmp_path, steps=2), recall_jobs([NAMED_SET["linear-attention"]], [2, 3], 1)
+    watcher = Quiet()
+    with place.holding(jobs[0]), jax.numpy_dtype_promotion("standard"):
+        assert work_recall(place, jobs, watcher) == jobs[:1]
+    assert watcher.done == [str(jobs[1])]
+    with jax.numpy_dtype_promotion("standard"):
+        assert work_recall(place, jobs, watcher) == []
+    assert watcher.done == [str(jobs[1]), str(jobs[0])]
 
 
 def test_a_grid_is_trained_once(tmp_path):

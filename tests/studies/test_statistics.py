@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mttt.studies.statistics import above, all_of, below, counted, informing, interval, within
+from mttt.studies.statistics import above, all_of, below, corrected, counted, informing, interval, p_of, within
 
 
 def test_comparisons_are_paired_t_tests():
@@ -108,3 +108,31 @@ def test_seeds_that_do_not_differ():
     assert above("", [0.0, 0.0, 0.0]).verdict == "undecided"
     assert above("", [1.0, 1.0]).verdict == "holds" and above("", [1.0, 1.0]).p == 0
     assert "no number of seeds" in within("", [1.0, 1.1, 0.9], 1.0).decide
+
+
+def test_a_gain_that_is_surely_too_small_to_matter_does_not_hold():
+    differences = [0.3, 0.1, 0.25, 0.15, -0.1]
+    assert above("", differences).verdict == "undecided"
+    part = above("", differences, matters=1.0)
+    assert part.verdict == "does not hold" and part.p == above("", differences).p
+    assert part.p_fails == pytest.approx(stats.ttest_1samp(differences, 1.0).pvalue)
+    assert part.p_holds == pytest.approx(stats.ttest_1samp(differences, 0.0).pvalue)
+    assert above("", [0.3, 0.31, 0.29], matters=1.0).verdict == "holds"  # small, but surely there
+    turned = below("", differences, 0.0)
+    assert (turned.p_holds, turned.p_fails) == (above("", differences).p_fails, above("", differences).p_holds)
+
+
+def test_parts_of_a_claim_share_its_p():
+    strong, weak = above("", [1.0, 1.1, 0.9]), above("", [0.751, 1.0, 1.249])
+    holds, fails = p_of([strong, weak, informing(above("", [1.0, -1.0, 0.2])), counted("", "holds", "")])
+    assert holds == weak.p and fails == 1.0
+    against = above("", [-1.0, -1.1, -0.9])
+    assert p_of([against, strong])[1] == pytest.approx(2 * against.p)
+    assert p_of([counted("", "holds", "")]) == (None, None)
+
+
+def test_holms_correction():
+    """The smallest of m is multiplied by m, the next by m − 1, and none is below one before it."""
+    assert corrected([0.01, 0.02, 0.03, 0.04]) == pytest.approx([0.04, 0.06, 0.06, 0.06])
+    assert corrected([0.04, 0.005, 0.9]) == pytest.approx([0.08, 0.015, 0.9])
+    assert corrected([]) == []

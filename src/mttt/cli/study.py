@@ -12,6 +12,7 @@ from mttt.cli.arguments import UsageError, check_file, check_workers, refusing, 
 from mttt.cli.costs import show_costs
 from mttt.cli.described import described
 from mttt.cli.grid import watch
+from mttt.cli.jobs import check_jobs, divide
 from mttt.cli.say import count
 from mttt.cli.study_recall import ABOUT as RECALL, IN_A_SET, RecallArguments, SetRecallArguments, study_recall
 from mttt.cli.study_shakespeare import ABOUT as SHAKESPEARE, ShakespeareArguments, study_shakespeare
@@ -82,6 +83,10 @@ class Arguments:
     """where the images are, if they are not found: IDX files for small, a folder of ImageNet for paper"""
     workers: int | None = None
     """processes that prepare images (default: as for mttt train)"""
+    jobs: int = 1
+    """processes to train in, each on processors of its own"""
+    train_only: bool = False
+    """measure no times and write no report, because another process or machine does"""
     report: bool = False
     """train nothing; write the report of the runs that are there"""
     trial: bool = False
@@ -104,11 +109,23 @@ def main(words: list[str], console: Console) -> int:
     if isinstance(arguments, Costs):
         return _costs(arguments, console)
     command = shlex.join(["mttt", "study", *words])
+    check_jobs(arguments.jobs)
+    if arguments.jobs > 1 and not arguments.report and (code := divide(_without_jobs(words), arguments.jobs, console)):
+        return code
     if isinstance(arguments, RecallArguments | SetRecallArguments):
         return study_recall(arguments, command, console)
     if isinstance(arguments, ShakespeareArguments):
         return study_shakespeare(arguments, command, console)
     return _grid(name, arguments, command, console)
+
+
+def _without_jobs(words: list[str]) -> list[str]:
+    """What one of the processes is asked to do."""
+    kept = [word for word in words if not word.startswith("--jobs=")]
+    if "--jobs" in kept:
+        at = kept.index("--jobs")
+        del kept[at : at + 2]
+    return kept
 
 
 def _costs(arguments: Costs, console: Console) -> int:
@@ -143,6 +160,8 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
         try:
             with watch(console) as watcher:
                 left = bool(grid.work(watcher, workers=arguments.workers))
+                if arguments.train_only:
+                    return 0
                 _write(place, name, arguments.seeds, command)  # measuring may fail, and takes a while
                 if not (left or arguments.only):
                     _measure(place, rows, lengths=name == "claims", say=watcher.say)

@@ -40,6 +40,10 @@ class _Arguments:
     """of each training (default: those of the study)"""
     out: Path | None = None
     """directory of numbers and report (default: studies/ and the study's name)"""
+    jobs: int = 1
+    """processes to train in, each on processors of its own"""
+    train_only: bool = False
+    """write no report, because another process or machine does"""
     report: bool = False
     """train nothing; write the report of the numbers that are there"""
 
@@ -83,10 +87,14 @@ def study_recall(arguments: RecallArguments | SetRecallArguments, command: str, 
     if not arguments.report:
         try:
             with watch(console) as watcher:
-                work_recall(place, recall_jobs(rows, pairs, arguments.seeds), watcher)
+                left = work_recall(place, recall_jobs(rows, pairs, arguments.seeds), watcher)
         except Interrupted as stopped:
             say(console, "\nStopped. What was trained is kept, and the same command continues.")
             return 128 + stopped.signal_number
+        if left and not arguments.train_only:
+            say(console, "Some are being trained by another process; the same command continues when it is done.")
+        if arguments.train_only:
+            return 0
     with waiting("writing the report"):
         written = write_recall(place, command)
     if written is None:

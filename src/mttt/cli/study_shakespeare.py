@@ -34,6 +34,10 @@ class ShakespeareArguments:
     """directory of runs and report"""
     speeds: Path = Path("results/speed/sequences.json")
     """what mttt bench sequences --json wrote, for the verdict on undoing"""
+    jobs: int = 1
+    """processes to train in, each on processors of its own"""
+    train_only: bool = False
+    """write no report, because another process or machine does"""
     report: bool = False
     """train nothing; write the report of the runs that are there"""
 
@@ -50,10 +54,14 @@ def study_shakespeare(arguments: ShakespeareArguments, command: str, console: Co
     if not arguments.report:
         try:
             with watch(console) as watcher:
-                work_text(place, text_jobs(rows, arguments.seeds), watcher)
+                left = work_text(place, text_jobs(rows, arguments.seeds), watcher)
         except Interrupted as stopped:
             say(console, "\nStopped and saved. The same command continues.")
             return 128 + stopped.signal_number
+        if left and not arguments.train_only:
+            say(console, "Some runs are being trained by another process; the same command continues when it is done.")
+        if arguments.train_only:
+            return 0
     with waiting("writing the report"):
         written = write_text(place, command, arguments.speeds)
     if written is None:

@@ -31,6 +31,7 @@ from mttt.inner.optimizer import (
     OptaxOptimizer as OptaxOptimizer,
     Optimizer as Optimizer,
 )
+from mttt.inner.random_direction import RandomDirection as RandomDirection
 from mttt.inner.rates import (
     DecayingRates as DecayingRates,
     GatedRates as GatedRates,

@@ -17,6 +17,7 @@ from mttt.data.pictures import (
     load_digits,
     load_folder,
     load_idx,
+    load_pairs,
     load_parquet,
     load_tar,
     split_training,
@@ -24,7 +25,7 @@ from mttt.data.pictures import (
 from mttt.data.pictures.augment import CentreCrop, Resize, ResizeShortSide, Transform
 from mttt.fields import FieldError
 from mttt.recipes.augment import AugmentRecipe
-from mttt.recipes.check import fraction, positive
+from mttt.recipes.check import fraction, not_negative, positive
 from mttt.recipes.place import existing
 from mttt.recipes.purpose import PictureData
 from mttt.recipes.text import ShakespeareRecipe, TextRecipe
@@ -91,6 +92,27 @@ class DigitsRecipe(PictureData):
 
     def load(self) -> DataSet:
         return _data_set(load_digits(holdout=self.holdout), AugmentRecipe(), size=None)
+
+
+@dataclass(frozen=True)
+class PairsRecipe(PictureData):
+    """Two of these digits in far corners of a canvas: are they the same? Drawn from a seed; 4,096 to test on."""
+
+    kind: ClassVar[str] = "pairs"
+
+    size: int = 16
+    """side of the canvas, 16 or more: the larger, the farther are the digits apart"""
+    seed: int = 0
+    """of the pictures"""
+
+    def __post_init__(self):
+        positive(LARGEST, size=self.size)
+        if self.size < 16:
+            raise FieldError("size", self.size, "must be 16 or more, twice the side of a digit")
+        not_negative(2**32, seed=self.seed)
+
+    def load(self) -> DataSet:
+        return _data_set(load_pairs(self.size, seed=self.seed), AugmentRecipe(), size=None)
 
 
 @dataclass(frozen=True)
@@ -253,6 +275,7 @@ def _check(size: int | None, holdout: float) -> None:
 
 DataRecipe = (
     DigitsRecipe
+    | PairsRecipe
     | IdxRecipe
     | Cifar10Recipe
     | Cifar100Recipe

@@ -6,7 +6,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 import optax
 
-from mttt.inner import GradientDescent, OptaxOptimizer, Optimizer
+from mttt.inner import GradientDescent, OptaxOptimizer, Optimizer, RandomDirection
 from mttt.recipes.check import fraction, positive, within
 
 
@@ -92,4 +92,23 @@ class InnerAdamRecipe:
         return replace(self, rate=rate)
 
 
-InnerOptimizerRecipe = FixedRateRecipe | LearnedRateRecipe | MomentumRecipe | InnerAdamRecipe
+@dataclass(frozen=True)
+class RandomDirectionRecipe:
+    """Steps as long as the gradient, in random directions: a control experiment."""
+
+    kind: ClassVar[str] = "random-direction"
+
+    rate: float = 1.0
+    """η"""
+
+    def __post_init__(self):
+        within(rate=self.rate)
+
+    def build(self, steps: int) -> Optimizer:
+        return RandomDirection(self.rate)
+
+    def at_rate(self, rate: float) -> "RandomDirectionRecipe":
+        return RandomDirectionRecipe(rate)
+
+
+InnerOptimizerRecipe = FixedRateRecipe | LearnedRateRecipe | MomentumRecipe | InnerAdamRecipe | RandomDirectionRecipe

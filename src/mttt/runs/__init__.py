@@ -1,6 +1,7 @@
 """What a run leaves on disk."""
 
 from mttt.runs.checkpoints import Checkpoints as Checkpoints, steps_in as steps_in
+from mttt.runs.directory import alone as alone
 from mttt.runs.errors import (
     DamagedCheckpoint as DamagedCheckpoint,
     InUse as InUse,

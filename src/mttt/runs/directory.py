@@ -5,6 +5,7 @@ import fcntl
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from mttt.runs.errors import InUse, NotWritten, RunError
@@ -91,3 +92,17 @@ class Hold:
     def close(self) -> None:
         os.close(self._lock)
         os.close(self._directory)
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Only one process is inside with this file; `InUse` in any other. The file stays, the lock does not."""
+    number = open_plain(path, os.O_RDWR)
+    try:
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InUse(f"another process is at work on {path.name}") from error
+        yield
+    finally:
+        os.close(number)

@@ -1,40 +1,20 @@
 """The paper's claims, and two that later work raises, each with a verdict from the runs."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
 from mttt.studies import controls, figure1, table1, table2, table3
+from mttt.studies.claim import Claim, correct
 from mttt.studies.measured import Measured
 from mttt.studies.row import Row
-from mttt.studies.statistics import Part, Verdict, above, all_of, below, counted, informing, within
+from mttt.studies.statistics import Part, Verdict, above, below, counted, informing, within
 
+MATTERS = 1.0  # percentage points: the smallest gain that matters; a gain that is surely smaller does not hold
 MATCH = 1.0  # percentage points: rows that differ by less are said to match
-HELP = 0.5  # percentage points: a gain of less is said not to help
+HELP = 1.0  # percentage points: a gain of less is said not to help
+GROWS = 2.0  # percentage points: the smallest growth of a gain that matters; the paper's is 10
 SLOPE = 0.25  # by how much a measured power of n may be off
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What is claimed, and what the runs say to it."""
-
-    number: int
-    text: str
-    parts: tuple[Part, ...]
-
-    @property
-    def verdict(self) -> Verdict:
-        return all_of(self.parts)
-
-    def json(self) -> dict[str, Any]:
-        """The claim, for programs."""
-        return {
-            "number": self.number,
-            "claim": self.text,
-            "verdict": self.verdict,
-            "statistics": [asdict(part) for part in self.parts],
-        }
 
 
 class Evidence:
@@ -61,7 +41,12 @@ class Evidence:
 
 def claims(evidence: Evidence) -> list[Claim]:
     """All twelve."""
-    return [claim(evidence) for claim in CLAIMS]
+    return correct([claim(evidence) for claim in CLAIMS])
+
+
+def _gains(text: str, differences: list[float]) -> Part:
+    """A gain of a row over another."""
+    return above(text, differences, matters=MATTERS)
 
 
 def _matches(e: Evidence) -> Claim:
@@ -85,9 +70,9 @@ def _mlp(e: Evidence) -> Claim:
         2,
         "MTTT-MLP beats MTTT-Linear, by more on pixels than on patches",
         (
-            above("patches: MTTT-MLP − MTTT-Linear", e.gain(table1.MTTT_MLP, table1.MTTT_LINEAR)),
-            above("pixels: MTTT-MLP − MTTT-Linear", e.gain(table3.MTTT_MLP, table3.MTTT_LINEAR)),
-            above("gain on pixels − gain on patches", e.each(lambda a, b, c, d: (a - b) - (c - d), *rows)),
+            _gains("patches: MTTT-MLP − MTTT-Linear", e.gain(table1.MTTT_MLP, table1.MTTT_LINEAR)),
+            _gains("pixels: MTTT-MLP − MTTT-Linear", e.gain(table3.MTTT_MLP, table3.MTTT_LINEAR)),
+            above("gain on pixels − gain on patches", e.each(lambda a, b, c, d: (a - b) - (c - d), *rows), 0.0, GROWS),
         ),
     )
 
@@ -96,7 +81,7 @@ def _sgd_pixels(e: Evidence) -> Claim:
     return Claim(
         3,
         "SGD with T = 4 beats T = 1 on pixels at equal FLOPs",
-        (above("pixels: SGD T = 4 − T = 1", e.gain(table3.SGD, table3.MTTT_MLP)), _equal_flops(e)),
+        (_gains("pixels: SGD T = 4 − T = 1", e.gain(table3.SGD, table3.MTTT_MLP)), _equal_flops(e)),
     )
 
 
@@ -112,7 +97,7 @@ def _equal_flops(e: Evidence) -> Part:
 def _sgd_patches(e: Evidence) -> Claim:
     return Claim(
         4,
-        f"SGD does not help on patches: it gains less than {HELP:g} points",
+        f"SGD does not help on patches: it gains less than {HELP:g} point",
         (
             below("patches: SGD T = 2 − T = 1", e.gain(figure1.SGD2, table1.MTTT_MLP), HELP),
             below("patches: SGD T = 4 − T = 1", e.gain(figure1.SGD4, table1.MTTT_MLP), HELP),
@@ -123,14 +108,14 @@ def _sgd_patches(e: Evidence) -> Claim:
 def _more_steps(e: Evidence) -> Claim:
     return Claim(
         5,
-        f"More full-batch steps help up to about T = 4; two more then add less than {HELP:g} points",
+        f"More full-batch steps help up to about T = 4; two more then add less than {HELP:g} point",
         (
-            above("T = 2 − T = 1", e.gain(figure1.FULL2, table1.MTTT_MLP)),
-            above("T = 4 − T = 2", e.gain(figure1.FULL4, figure1.FULL2)),
+            _gains("T = 4 − T = 1", e.gain(figure1.FULL4, table1.MTTT_MLP)),
             below("T = 6 − T = 4", e.gain(figure1.FULL6, figure1.FULL4), HELP),
-            informing(above("T = 4 − T = 1", e.gain(figure1.FULL4, table1.MTTT_MLP))),
-            informing(above("T = 6 − T = 1", e.gain(figure1.FULL6, table1.MTTT_MLP))),
-            informing(above("T = 3 − T = 2", e.gain(figure1.FULL3, figure1.FULL2))),
+            informing(_gains("T = 2 − T = 1", e.gain(figure1.FULL2, table1.MTTT_MLP))),
+            informing(_gains("T = 4 − T = 2", e.gain(figure1.FULL4, figure1.FULL2))),
+            informing(_gains("T = 6 − T = 1", e.gain(figure1.FULL6, table1.MTTT_MLP))),
+            informing(_gains("T = 3 − T = 2", e.gain(figure1.FULL3, figure1.FULL2))),
         ),
     )
 
@@ -141,10 +126,10 @@ def _ablation(e: Evidence) -> Claim:
         6,
         "Decoder LN and trained W₀ both help, most together",
         (
-            above("Decoder LN, mean of both W₀", e.each(lambda n, w, d, b: (d + b - n - w) / 2, *rows)),
-            above("trained W₀, mean with and without LN", e.each(lambda n, w, d, b: (w + b - n - d) / 2, *rows)),
-            above("both − trained W₀ alone", e.gain(table2.BOTH, table2.TRAINED)),
-            above("both − Decoder LN alone", e.gain(table2.BOTH, table2.NORM)),
+            _gains("Decoder LN, mean of both W₀", e.each(lambda n, w, d, b: (d + b - n - w) / 2, *rows)),
+            _gains("trained W₀, mean with and without LN", e.each(lambda n, w, d, b: (w + b - n - d) / 2, *rows)),
+            _gains("both − trained W₀ alone", e.gain(table2.BOTH, table2.TRAINED)),
+            _gains("both − Decoder LN alone", e.gain(table2.BOTH, table2.NORM)),
         ),
     )
 
@@ -181,9 +166,9 @@ def _small_model(e: Evidence) -> Claim:
         8,
         "MTTT-MLP at Tiny beats linear attention at Small on pixels",
         (
-            *(above(f"MTTT-MLP, Tiny − {small.label}, Small", e.gain(table3.MTTT_MLP, small)) for small in smalls),
+            *(_gains(f"MTTT-MLP, Tiny − {small.label}, Small", e.gain(table3.MTTT_MLP, small)) for small in smalls),
             *(
-                informing(above(f"MTTT-MLP SGD T = 4, Tiny − {small.label}, Small", e.gain(table3.SGD, small)))
+                informing(_gains(f"MTTT-MLP SGD T = 4, Tiny − {small.label}, Small", e.gain(table3.SGD, small)))
                 for small in smalls
             ),
         ),
@@ -192,7 +177,7 @@ def _small_model(e: Evidence) -> Claim:
 
 def _attention(e: Evidence) -> Claim:
     gains = {
-        row: above(f"self-attention − {row.label}", e.gain(table1.ATTENTION, row))
+        row: _gains(f"self-attention − {row.label}", e.gain(table1.ATTENTION, row))
         for row in table1.TABLE1.rows
         if row is not table1.ATTENTION
     }
@@ -239,7 +224,7 @@ def _worse(e: Evidence, row: Row, own: int) -> list[Part]:
         if other != own:
             both = [probe for probe in probes.values() if own in probe and other in probe]
             gains = [100 * (probe[own]["accuracy"] - probe[other]["accuracy"]) for probe in both]
-            parts.append(above(f"trained with T = {own}: evaluated with it − with T = {other}", gains))
+            parts.append(_gains(f"trained with T = {own}: evaluated with it − with T = {other}", gains))
     return parts
 
 
@@ -249,10 +234,10 @@ def _direction(e: Evidence) -> Claim:
         "Learning at test time matters, not only the architecture: descent is better than ascent (η < 0) and than no "
         "inner step, each trained so",
         (
-            above("T = 1: descent − ascent", e.gain(table1.MTTT_MLP, controls.ASCENT)),
-            above("T = 4: descent − ascent", e.gain(figure1.FULL4, controls.ASCENT4)),
-            above("T = 1: descent − no step", e.gain(table1.MTTT_MLP, controls.NO_STEPS)),
-            informing(above("T = 1: ascent − no step", e.gain(controls.ASCENT, controls.NO_STEPS))),
+            _gains("T = 1: descent − ascent", e.gain(table1.MTTT_MLP, controls.ASCENT)),
+            _gains("T = 4: descent − ascent", e.gain(figure1.FULL4, controls.ASCENT4)),
+            _gains("T = 1: descent − no step", e.gain(table1.MTTT_MLP, controls.NO_STEPS)),
+            informing(_gains("T = 1: ascent − no step", e.gain(controls.ASCENT, controls.NO_STEPS))),
         ),
     )
 

@@ -9,7 +9,8 @@ from mttt.files import write_json
 from mttt.report import Page, Picture, Section, Table, plots
 from mttt.runs import versions
 from mttt.studies.all import ALL_ROWS, STUDIES
-from mttt.studies.claims import Claim, Evidence, claims
+from mttt.studies.claim import Claim
+from mttt.studies.claims import Evidence, claims
 from mttt.studies.grid import Place
 from mttt.studies.measured import SPEEDS, Measured, measure, relative_flops, relative_time
 from mttt.studies.paper import printed

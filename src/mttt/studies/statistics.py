@@ -1,10 +1,10 @@
 """Comparisons over seeds, and what they decide.
 
-Two rows are compared by their differences at equal seeds (equal data order and batches): a paired t-test. With 95 %
-confidence, a difference that is claimed to be above 0 holds if its interval is above 0, does not hold if the interval
-is below 0, and is undecided otherwise. A difference that is claimed to be small holds if its 90 % interval lies within
-the margin (two one-sided tests at 5 %), and does not hold if that interval lies outside of it. There is no correction
-for the number of claims.
+Two rows are compared by their differences at equal seeds (equal data order and batches): a paired t-test. A difference
+that is claimed to be above a bound holds if its 95 % interval is above the bound. It does not hold if the interval is
+below the bound plus `matters`, the smallest difference that would matter; else it is undecided. A difference that is
+claimed to be small holds if its 90 % interval lies within the margin (two one-sided tests at 5 %), and does not hold if
+that interval lies outside of it. Each part has a p for both verdicts, so that claims can be corrected for their number.
 """
 
 import math
@@ -35,6 +35,10 @@ class Part:
     """what would decide it, if it is undecided"""
     counts: bool = True
     """does the claim rest on it?"""
+    p_holds: float | None = None
+    """p of the test by which it would hold"""
+    p_fails: float | None = None
+    """p of the test by which it would not"""
 
 
 def interval(values: Sequence[float], confidence: float) -> tuple[float, float]:
@@ -92,18 +96,25 @@ def _compared(text: str, differences: Sequence[float], confidence: float, low_bo
     )
 
 
-def above(text: str, differences: Sequence[float], bound: float = 0.0) -> Part:
-    """The differences are claimed to be above a bound."""
+def above(text: str, differences: Sequence[float], bound: float = 0.0, matters: float = 0.0) -> Part:
+    """The differences are claimed to be above a bound. One that is surely smaller than `matters` does not hold."""
     if len(differences) < 2:
         return _few(text, differences)
     part = _compared(text, differences, 0.95, bound, math.inf)
-    one_sided = _p_above(differences, bound)
+    if part.verdict == "undecided" and part.high is not None and part.high < bound + matters:
+        part = replace(part, verdict="does not hold")
+    holds = 2 * min(0.5, _p_above(differences, bound))
+    fails = 2 * min(0.5, 1 - _p_above(differences, bound + matters))
     against = f" against {bound:g}" if bound else ""
+    also = f", and against {bound + matters:g}" if matters else ""
+    mean = statistics.mean(differences)
+    # A mean between the two bounds is decided by the nearer of them, if it can be; the other one is farther.
+    distances = [abs(mean - bound)] if mean > bound + matters / 2 else [abs(mean - bound - matters)]
     return _told(
-        part,
-        2 * min(one_sided, 1 - one_sided),
-        f"paired t-test{against}, two-sided; 95 % interval",
-        _seeds_needed(differences, [abs(statistics.mean(differences) - bound)], 0.975),
+        replace(part, p_holds=holds, p_fails=fails),
+        min(1.0, 2 * min(_p_above(differences, bound), 1 - _p_above(differences, bound))),
+        f"paired t-test{against}, two-sided{also}; 95 % interval",
+        _seeds_needed(differences, distances, 0.975),
     )
 
 
@@ -111,7 +122,8 @@ def below(text: str, differences: Sequence[float], bound: float) -> Part:
     """The differences are claimed to be below a bound."""
     part = above(text, differences, bound)
     opposite: dict[Verdict, Verdict] = {"holds": "does not hold", "does not hold": "holds"}
-    return replace(part, verdict=opposite.get(part.verdict, part.verdict))
+    verdict = opposite.get(part.verdict, part.verdict)
+    return replace(part, verdict=verdict, p_holds=part.p_fails, p_fails=part.p_holds)
 
 
 def within(text: str, differences: Sequence[float], margin: float) -> Part:
@@ -120,9 +132,13 @@ def within(text: str, differences: Sequence[float], margin: float) -> Part:
         return _few(text, differences)
     mean = statistics.mean(differences)
     inside = abs(mean) < margin
+    over, under = _p_above(differences, margin), 1 - _p_above(differences, -margin)
+    small = max(_p_above(differences, -margin), 1 - _p_above(differences, margin))
     return _told(
-        _compared(text, differences, 0.9, -margin, margin),
-        max(_p_above(differences, -margin), 1 - _p_above(differences, margin)),
+        replace(
+            _compared(text, differences, 0.9, -margin, margin), p_holds=small, p_fails=min(1.0, 2 * min(over, under))
+        ),
+        small,
         f"two one-sided paired t-tests, margin ±{margin:g}; 90 % interval",
         _seeds_needed(differences, [margin - mean, margin + mean] if inside else [abs(mean) - margin], 0.95),
     )
@@ -151,3 +167,20 @@ def all_of(parts: Iterable[Part]) -> Verdict:
         if worst in verdicts:
             return worst
     return "holds" if verdicts else "not measured"
+
+
+def p_of(parts: Iterable[Part]) -> tuple[float | None, float | None]:
+    """p that all tested parts of a claim hold, the largest of theirs; and p that one does not, after Bonferroni."""
+    tested = [(part.p_holds, part.p_fails) for part in parts if part.counts]
+    holds = [p for p, _ in tested if p is not None]
+    fails = [p for _, p in tested if p is not None]
+    return max(holds, default=None), min(1.0, len(fails) * min(fails)) if fails else None
+
+
+def corrected(ps: Sequence[float]) -> list[float]:
+    """Holm's correction for many claims: as many p, each to be compared with 5 % as if it were alone."""
+    order, found, most = sorted(range(len(ps)), key=ps.__getitem__), [0.0] * len(ps), 0.0
+    for place, index in enumerate(order):
+        most = max(most, min(1.0, (len(ps) - place) * ps[index]))
+        found[index] = most
+    return found

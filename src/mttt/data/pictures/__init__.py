@@ -6,6 +6,7 @@ from mttt.data.pictures.detect import detect as detect, find_data as find_data, 
 from mttt.data.pictures.digits import load_digits as load_digits
 from mttt.data.pictures.folder import load_folder as load_folder
 from mttt.data.pictures.idx import find_fashion_mnist as find_fashion_mnist, load_idx as load_idx
+from mttt.data.pictures.pairs import load_pairs as load_pairs
 from mttt.data.pictures.parquet import load_parquet as load_parquet
 from mttt.data.pictures.picture import open_picture as open_picture
 from mttt.data.pictures.source import Item as Item, PictureSource as PictureSource

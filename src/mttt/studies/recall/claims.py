@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from mttt.runs import Record
-from mttt.studies.claims import Claim
+from mttt.studies.claim import Claim
 from mttt.studies.recall.rows import (
     ASCENT,
     ATTENTION,

@@ -1,12 +1,14 @@
 """Rows × pairs × seeds, one after the other. What is there is not trained again.
 
     DIR/runs/ROW/pairs-P-seed-K.json    the numbers of a training, written when it is done
+    DIR/runs/.locks/                    who is at work on what
 
 Directories of several machines merge by copying.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import jax
 
 from mttt.files import write_json
 from mttt.outer import Interrupt, Interrupted, self_check
-from mttt.runs import Record, RunError
+from mttt.runs import InUse, Record, RunError, alone
 from mttt.studies.recall.rows import Recaller
 from mttt.studies.recall.study import RecallStudy
 from mttt.studies.recall.training import RecallJob, settings, train_recall
@@ -24,7 +26,8 @@ from mttt.training import Observer
 
 def recall_jobs(rows: Sequence[Recaller], pairs: Sequence[int], seeds: int) -> list[RecallJob]:
     """Every row and number of pairs with seed 0 first: what is there first is balanced."""
-    return [RecallJob(row, each, seed) for seed in range(seeds) for each in pairs for row in rows]
+    jobs = [RecallJob(row, each, seed) for seed in range(seeds) for each in pairs for row in rows]
+    return [job for job in jobs if job.row.pairs is None or job.pairs in job.row.pairs]
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,12 @@ class RecallPlace:
                 )
         return record
 
+    def holding(self, job: RecallJob) -> AbstractContextManager[None]:
+        """Only one process trains a job; `InUse`, if another does."""
+        locks = self.directory / "runs" / ".locks"
+        locks.mkdir(parents=True, exist_ok=True)
+        return alone(locks / f"{job.row.name}-{self.path(job).stem}")
+
     def everything(self) -> list[Record]:
         """All numbers that are there: by row, pairs and seed."""
         records = []
@@ -77,9 +86,12 @@ class _Watched:
             raise Interrupted(record["step"], number)
 
 
-def work_recall(place: RecallPlace, jobs: Sequence[RecallJob], watcher: Watcher) -> None:
-    """Do what is not done. A training that is stopped begins anew: it is a minute or so."""
-    left = [job for job in jobs if place.found(job) is None]
+def work_recall(place: RecallPlace, jobs: Sequence[RecallJob], watcher: Watcher) -> list[RecallJob]:
+    """Do what is not done. A training that is stopped begins anew: it is a minute or so.
+
+    The jobs that another process is working on are left to it, and returned.
+    """
+    left, others = [job for job in jobs if place.found(job) is None], []
     watcher.begin({job: float(job.pairs) for job in left}, float(sum(job.pairs for job in jobs)))
     if left:
         self_check()
@@ -87,9 +99,22 @@ def work_recall(place: RecallPlace, jobs: Sequence[RecallJob], watcher: Watcher)
         for job in left:
             observer = watcher.job(job, place.steps, "recalled")
             observer.at(0)
-            record = train_recall(job, place.steps, _Watched(observer, interrupt))
-            path = place.path(job)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_json(path, record)
-            watcher.finished(job, record["accuracy"])
+            try:
+                with place.holding(job):
+                    # Another process may have been at it since.
+                    record = place.found(job) or _train(place, job, _Watched(observer, interrupt))
+            except InUse:
+                watcher.left_to_others(job)
+                others.append(job)
+            else:
+                watcher.finished(job, record["accuracy"])
             jax.clear_caches()
+    return others
+
+
+def _train(place: RecallPlace, job: RecallJob, see: Callable[[Record], None]) -> Record:
+    record = train_recall(job, place.steps, see)
+    path = place.path(job)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, record)
+    return record

@@ -8,10 +8,10 @@ IN_SETS = RecallStudy(
     name="set-recall",
     title="Associative recall in a set",
     rows=SET_ROWS,
-    pairs=(32,),
+    pairs=(16, 32, 64),
     steps=800,
     task="P tokens of a key and a value, and ⌈P/2⌉ tokens of a key alone, in one input without an order: what is the "
-    f"value of the key? {VOCABULARY} keys and as many values. {SIZE.depth} blocks with MLPs, d = {SIZE.dim}, "
+    f"value of the key? {VOCABULARY} keys and as many values. {SIZE.depth} blocks without MLPs, d = {SIZE.dim}, "
     f"{SIZE.heads} heads.",
     chance=f"{100 / VOCABULARY:.1f}, and 100/P where it is known which values are there",
     tuning="The rate is that of the trial by which the task was found. The embeddings are drawn with a spread of 0.02: "

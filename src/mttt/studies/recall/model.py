@@ -62,7 +62,7 @@ class Rememberer(eqx.Module):
 
 
 class SetRememberer(eqx.Module):
-    """A transformer of sets: a token is the sum of its key's vector and its value's; one vector says "asked for"."""
+    """A transformer of sets, without MLPs: a token is its key's vector plus its value's; one value says "asked for"."""
 
     keys: TokenTable
     values: TokenTable
@@ -75,7 +75,7 @@ class SetRememberer(eqx.Module):
         keys_key, values_key, stack_key, logits_key = jax.random.split(key, 4)
         self.keys = TokenTable(VALUES, size.dim, key=keys_key)
         self.values = TokenTable(ASKED + 1, size.dim, key=values_key)
-        self.stack = Stack(size.dim, size.depth, size.heads, mixer=mixer, key=stack_key)
+        self.stack = Stack(size.dim, size.depth, size.heads, mixer=mixer, mlp_factor=0, key=stack_key)
         self.norm = LayerNorm(size.dim)
         self.logits = Dense(size.dim, VALUES, kernel_init=fan_in_uniform, key=logits_key)
         self.questions = questions

@@ -38,6 +38,10 @@ class Recaller(ABC):
     label: str
     mixer: Any
     """its recipe"""
+    pairs: tuple[int, ...] | None = None
+    """the only numbers of pairs that it is trained with; None: those of the study"""
+    probe: tuple[int, ...] = ()
+    """judge the trained model with these numbers of inner steps, too"""
     peak: ClassVar[float]
     """rate of Adam"""
 

@@ -1,6 +1,6 @@
-"""The mixers that are compared on sets, and the four parts by which one TTT layer differs from the paper's.
+"""The mixers that are compared on sets, what their inner loop may do, and four changes of the paper's layer.
 
-All have d = 64 in two heads, in two blocks like those of the paper's ViT.
+All have d = 64 in two heads, in two blocks without MLPs: what is left to the mixer is to remember.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ from jaxtyping import PRNGKeyArray
 
 from mttt.models import Size
 from mttt.recipes import ttt
-from mttt.recipes.inner import KeyValueRecipe
+from mttt.recipes.inner import FullBatchRecipe, KeyValueRecipe
+from mttt.recipes.inner_optimizers import FixedRateRecipe, LearnedRateRecipe, RandomDirectionRecipe
 from mttt.recipes.mixers import EluLinearAttentionRecipe, LinearAttentionRecipe, MixerRecipe, SelfAttentionRecipe
 from mttt.recipes.rates import GatedRatesRecipe, MeanRatesRecipe
 from mttt.recipes.ttt import TTTRecipe
@@ -20,6 +21,8 @@ from mttt.studies.recall.rows import Recaller
 from mttt.studies.recall.sets import SetRecall
 
 SIZE = Size(dim=64, depth=2, heads=2)
+HARD = 64
+"""pairs that the inner loop's own questions, and the four changes, are asked with"""
 
 
 @dataclass(frozen=True)
@@ -40,30 +43,37 @@ class SetRow(Recaller):
         return {}
 
 
-def key_value(*, unit: bool, residual: bool, gate: bool) -> TTTRecipe:
+def _hard(name: str, label: str, mixer: TTTRecipe) -> SetRow:
+    return SetRow(name, label, mixer, pairs=(HARD,))
+
+
+def key_value(*, unit: bool = True, residual: bool = True, gate: bool = True) -> TTTRecipe:
     """MTTT-MLP with values for targets, and with or without the three other parts."""
     rates = GatedRatesRecipe() if gate else MeanRatesRecipe()
     return TTTRecipe(task=KeyValueRecipe(unit=unit, norm=residual, residual=residual), rates=rates)
-
-
-def _ablated() -> list[SetRow]:
-    rows = []
-    for unit in (False, True):
-        for residual in (False, True):
-            for gate in (False, True):
-                parts = [name for name, on in (("unit", unit), ("residual", residual), ("gate", gate)) if on]
-                name = "-".join(["key-value", *parts])
-                label = ", ".join(["MTTT-MLP, values", *parts])
-                rows.append(SetRow(name, label, key_value(unit=unit, residual=residual, gate=gate)))
-    return rows
 
 
 ATTENTION = SetRow("self-attention", "self-attention", SelfAttentionRecipe())
 IDENTITY = SetRow("linear-attention", "linear attention, identity", LinearAttentionRecipe())
 ELU = SetRow("elu-linear-attention", "linear attention, elu + 1", EluLinearAttentionRecipe())
 MTTT_LINEAR = SetRow("mttt-linear", "MTTT-Linear", ttt.MTTT_LINEAR)
-MTTT_MLP = SetRow("mttt-mlp", "MTTT-MLP", ttt.MTTT_MLP)
-GATED = SetRow("mttt-mlp-gate", "MTTT-MLP, gate", TTTRecipe(rates=GatedRatesRecipe()))
+MTTT_MLP = SetRow("mttt-mlp", "MTTT-MLP", ttt.MTTT_MLP, probe=(0, 1, 2, 4))
 SGD = SetRow("mttt-mlp-sgd4", "MTTT-MLP SGD T=4", ttt.MTTT_MLP_SGD4)
-ABLATED = tuple(_ablated())
-SET_ROWS = (ATTENTION, IDENTITY, ELU, MTTT_LINEAR, MTTT_MLP, GATED, SGD, *ABLATED)
+ALL_LENGTHS = (ATTENTION, IDENTITY, ELU, MTTT_LINEAR, MTTT_MLP, SGD)
+
+# What learning is here: the gradient's sign, its absence, its direction, its rate.
+ASCENT = _hard("mttt-mlp-ascent", "MTTT-MLP, ascent (η = −1)", TTTRecipe(optimizer=FixedRateRecipe(-1.0)))
+NO_STEP = _hard("mttt-mlp-no-step", "MTTT-MLP, no step", TTTRecipe(batching=FullBatchRecipe(0)))
+RANDOM = _hard("mttt-mlp-random", "MTTT-MLP, random direction", TTTRecipe(optimizer=RandomDirectionRecipe()))
+LEARNED = _hard("mttt-mlp-learned-rate", "MTTT-MLP, η learned", TTTRecipe(optimizer=LearnedRateRecipe()))
+DIRECTIONS = (ASCENT, NO_STEP, RANDOM, LEARNED)
+
+# From the paper's layer to one with the four changes of later work, and that without each of them.
+FULL = _hard("key-value", "values, unit, residual, gate", key_value())
+NO_UNIT = _hard("key-value-no-unit", "without unit keys", key_value(unit=False))
+NO_RESIDUAL = _hard("key-value-no-residual", "without LN(f(x)) + x", key_value(residual=False))
+NO_GATE = _hard("key-value-no-gate", "without the gated sum", key_value(gate=False))
+NO_VALUES = _hard("mttt-mlp-gate", "without values: MTTT-MLP, gated sum", TTTRecipe(rates=GatedRatesRecipe()))
+ABLATED = (FULL, NO_UNIT, NO_RESIDUAL, NO_GATE, NO_VALUES)
+
+SET_ROWS = (*ALL_LENGTHS, *DIRECTIONS, *ABLATED)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mttt.runs import Record
-from mttt.studies.claims import Claim
+from mttt.studies.claim import Claim
 from mttt.studies.recall.rows import Recaller
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import jax
 
+from mttt.mixers import with_inner_loop
 from mttt.outer import ExactGradient, NotFinite, Program, State, evaluate, outer_optimizer, schedule
 from mttt.outer.state import NEVER
 from mttt.runs import Record, versions
@@ -58,6 +59,8 @@ def train_recall(job: RecallJob, steps: int, see: Callable[[Record], None] = lam
                 state = _look(state, step, curve, see)
         judged = evaluate(state.model, _judged(job), objective=objective)
         found = {"accuracy": judged.accuracy, "loss": judged.loss}
+        if job.row.probe:
+            found["other_steps"] = _with_other_steps(state.model, job)
     except NotFinite as error:
         found = {"accuracy": None, "loss": None, "diverged": error.step}
     seconds = round(time.perf_counter() - begin, 1)
@@ -74,6 +77,12 @@ def _look(state: State, step: int, curve: list[Record], see: Callable[[Record], 
     curve.append({"step": step, "loss": round(loss, 4), "accuracy": round(accuracy, 4)})
     see({"kind": "train", "examples_per_second": None, **curve[-1]})
     return state.reset_totals()
+
+
+def _with_other_steps(model: Any, job: RecallJob) -> dict[str, float]:
+    """The accuracy of a trained model with other numbers of inner steps."""
+    judge = lambda t: evaluate(with_inner_loop(model, steps=t), _judged(job), objective=Recalled())  # noqa: E731
+    return {str(t): judge(t).accuracy for t in job.row.probe}
 
 
 def _judged(job: RecallJob) -> Iterator[Questions]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mttt.runs import Record
-from mttt.studies.claims import Claim
+from mttt.studies.claim import Claim
 from mttt.studies.shakespeare.grid import LEARNS, LONGER
 from mttt.studies.shakespeare.rows import (
     ALONE,

@@ -17,7 +17,7 @@ from mttt.files import write_json
 from mttt.mixers import frozen, has_inner_loop
 from mttt.outer import Evaluation
 from mttt.recipes import PRESETS, Recipe, encode, recipe_of
-from mttt.runs import Record, Run, RunError
+from mttt.runs import InUse, Record, Run, RunError
 from mttt.studies.shakespeare.rows import ROWS, TextRow
 from mttt.studies.watch import Watcher
 from mttt.training import Loaded, check_data, in_context, launch, load, prepare
@@ -57,7 +57,11 @@ class TextPlace:
         """The run of a job, begun or new. One of another recipe is refused."""
         path, recipe = self.path(job), job.row.recipe(self.base, job.seed)
         if not path.exists():
-            return Run.create(path, encode(recipe), describe(data))
+            try:
+                return Run.create(path, encode(recipe), describe(data))
+            except RunError:  # another process was faster
+                if not path.exists():
+                    raise
         run = Run.open(path)
         if changed := differences(encode(recipe_of(run)), encode(recipe)):
             raise RunError(
@@ -84,22 +88,30 @@ class TextPlace:
         return records
 
 
-def work_text(place: TextPlace, jobs: Sequence[TextJob], watcher: Watcher) -> None:
-    """Do what is not done."""
-    left = [job for job in jobs if place.found(job) is None]
+def work_text(place: TextPlace, jobs: Sequence[TextJob], watcher: Watcher) -> list[TextJob]:
+    """Do what is not done. The jobs that another process is working on are left to it, and returned."""
+    left, others = [job for job in jobs if place.found(job) is None], []
     data = place.base.data.load() if left else None
     watcher.begin(dict.fromkeys(left, 1.0), float(len(jobs)))
     for job in left:
         assert data is not None
         run, prepared = place.open(job, data), prepare(job.row.recipe(place.base, job.seed), data)
         observer = watcher.job(job, prepared.plan.steps, data.evaluation_name)
-        with run.locked():
-            if run.result is None:
-                launch(prepared, data, run, observer)
-            record = _positions(load(run.path), data, job)
-            write_json(run.path / "positions.json", record)
-        watcher.finished(job, record["accuracy"])
+        try:
+            with run.locked():
+                record = place.found(job)  # another process may have been at it since
+                if record is None:
+                    if run.result is None:
+                        launch(prepared, data, run, observer)
+                    record = _positions(load(run.path), data, job)
+                    write_json(run.path / "positions.json", record)
+        except InUse:
+            watcher.left_to_others(job)
+            others.append(job)
+        else:
+            watcher.finished(job, record["accuracy"])
         jax.clear_caches()
+    return others
 
 
 def _positions(loaded: Loaded, data: DataSet, job: TextJob) -> Record:
