@@ -160,18 +160,27 @@ BY_POSITION = ("mttt-mlp-sgd3", "linformer", "longformer", "soft", "hyena")
 
 def maker(name, n=N):
     """The mixer's maker, for n tokens."""
-    return partial(MIXERS[name], tokens=n) if name == "linformer" else MIXERS[name]
+    make = CAUSAL[name] if name in CAUSAL else MIXERS[name]
+    return partial(make, tokens=n) if name == "linformer" else make
+
+
+def made(name, n=N, dim=DIM, heads=HEADS):
+    """The mixer for n tokens, with its noise. It is drawn once, for all files."""
+    return build(maker(name, n), dim, heads, name=(name, n if name == "linformer" else N))
 
 
 def shake(tree, scale=0.3, seed=7):
     """The same tree with noise on every inexact array: no bias, scale or shift is what it is initialised to."""
     rng = np.random.default_rng(seed)
-    return jax.tree.map(
-        lambda leaf: (
-            leaf + jnp.asarray(scale * rng.normal(size=leaf.shape), leaf.dtype) if eqx.is_inexact_array(leaf) else leaf
-        ),
-        tree,
-    )
+
+    def noisy(leaf):
+        if not eqx.is_inexact_array(leaf):
+            return leaf
+        noise = np.asarray(scale * rng.normal(size=leaf.shape)).astype(leaf.dtype)
+        # NumPy has nothing to compile.
+        return leaf + noise if isinstance(leaf, Tracer) else jnp.asarray(np.asarray(leaf) + noise)
+
+    return jax.tree.map(noisy, tree)
 
 
 def tokens(n=N, dim=DIM, seed=1, batch=()):
@@ -183,14 +192,18 @@ _drawn = {}
 
 
 def build(make, *arguments, scale=0.3, name=None):
-    """A module with its noise. Drawing is compiled as one program, and once for each `name`."""
-    place = (name, arguments, jax.config.jax_enable_x64)
-    drawn = _drawn.get(place)
-    if drawn is None:
-        drawn = eqx.filter_jit(lambda key: make(*arguments, key=key))(jax.random.key(0))
-        if name is not None and not isinstance(jax.tree.leaves(drawn)[0], Tracer):
-            _drawn[place] = drawn
-    return shake(drawn, scale=scale)
+    """A module with its noise. Drawing is compiled as one program, and once for each `name`: then in float32."""
+    draw = eqx.filter_jit(lambda: make(*arguments, key=jax.random.key(0)))
+    if name is None:
+        return shake(draw(), scale=scale)
+    if (name, arguments) not in _drawn:
+        with jax.enable_x64(False):
+            drawn = draw()
+        if isinstance(jax.tree.leaves(drawn)[0], Tracer):
+            return shake(drawn, scale=scale)
+        _drawn[name, arguments] = drawn
+    drawn = _drawn[name, arguments]
+    return shake(to_float64(drawn) if jax.config.jax_enable_x64 else drawn, scale=scale)
 
 
 def fully_optimised(function):

@@ -47,28 +47,30 @@ def plain_steps(learner, task, tokens, steps, rate):
 
 
 def recurrence(learner, task, rates, optimizer, chunks, given, queries):
-    """Eq. 2 token by token, in a Python loop, differentiated by nesting."""
+    """Eq. 2 token by token: every token has weights of its own, and the loop is differentiated as it stands."""
     problem, each, places = task(given), rates.of(given), rates.places(chunks.size)
     scaled = lambda scale, tree: jax.tree.map(lambda a: scale * a, tree)  # noqa: E731
-    weights, rest = eqx.partition(learner, eqx.is_inexact_array)
-    state, answers = optimizer.init(weights), []
+    first, rest = eqx.partition(learner, eqx.is_inexact_array)
 
     def loss(weights, s):
-        targets = jax.tree.map(lambda a: a[s : s + 1], problem.targets)
-        return problem.losses(eqx.combine(weights, rest)(problem.inputs[s : s + 1]), targets)[0]
+        row = lambda a: a[s][None]  # noqa: E731
+        answer = eqx.combine(weights, rest)(row(problem.inputs))
+        return problem.losses(answer, jax.tree.map(row, problem.targets))[0]
 
-    for begin in range(0, len(given), chunks.size):
-        total, left = scaled(0.0, weights), 1.0
-        for place, s in enumerate(range(begin, min(begin + chunks.size, len(given)))):
-            alpha = 1.0 if each.log_decay is None else jnp.exp(each.log_decay[s])
-            left = left * alpha
-            gradient = jax.grad(loss)(scaled(left, weights), s)
-            total = jax.tree.map(lambda a, g: alpha * a + each.eta[s] * g, total, gradient)  # noqa: B023
-            now, next_state = optimizer.step(
-                scaled(places[place], total), state, scaled(left, weights), begin // chunks.size
-            )
-            answer = eqx.combine(now if chunks.learns_first else weights, rest)
-            answers.append(answer(queries[s : s + 1])[0])
-            if place == chunks.size - 1:
-                weights, state = now, next_state
-    return jnp.stack(answers), eqx.combine(weights, rest)
+    def token(carry, s):
+        """Carried: W and the optimizer's state before the chunk, the chunk's gradients, what is left of W."""
+        weights, state, total, left = carry
+        alpha = 1.0 if each.log_decay is None else jnp.exp(each.log_decay[s])
+        left, place = left * alpha, s % chunks.size
+        gradient = jax.grad(loss)(scaled(left, weights), s)
+        total = jax.tree.map(lambda a, g: alpha * a + each.eta[s] * g, total, gradient)
+        now, next_state = optimizer.step(scaled(places[place], total), state, scaled(left, weights), s // chunks.size)
+        answer = eqx.combine(now if chunks.learns_first else weights, rest)(queries[s][None])[0]
+        new_chunk = (now, next_state, scaled(0.0, total), jnp.ones_like(left))
+        last = place == chunks.size - 1
+        carry = jax.tree.map(lambda a, b: jnp.where(last, a, b), new_chunk, (weights, state, total, left))
+        return carry, answer
+
+    begin = (first, optimizer.init(first), scaled(0.0, first), jnp.ones((), given.dtype))
+    (weights, *_), answers = jax.lax.scan(token, begin, jnp.arange(len(given)))
+    return answers, eqx.combine(weights, rest)

@@ -65,9 +65,9 @@ PRODUCTS = [
     ("swiglu", "2024", "decaying", "momentum", mttt.AnswerThenLearn(3)),
     ("affine", "squared", "gated", "descent", mttt.AnswerThenLearn(3)),
 ]
-# Where steps are undone, and where decay (8) and another optimizer (12) do not allow it. Everywhere else, too, Undo is
-# the program that Recompute is.
-UNDONE = dict.fromkeys((4, 5, 6, 7, 14, 8, 12), (mttt.Undo(),))
+# Where steps are undone; every form with each adjoint, too. Where decay (8) and another optimizer (12) do not allow it,
+# Undo is the program that Recompute is, as it is everywhere else.
+UNDONE = dict.fromkeys((4, 7, 8, 12, 14), (mttt.Undo(),)) | dict.fromkeys((5, 6), (mttt.Recompute(), mttt.Undo()))
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +89,7 @@ def parts_of(learner, task, rates, seed=3):
     )
 
 
-def summary(read, jit=eqx.filter_jit):
+def summary(read):
     """A number that depends on all answers and on all of W, and its gradient by everything."""
 
     def number(arguments):
@@ -97,7 +97,7 @@ def summary(read, jit=eqx.filter_jit):
         leaves = jax.tree.leaves(eqx.filter(learner, eqx.is_inexact_array))
         return jnp.sum(jnp.sin(answers)) + sum(jnp.sum(jnp.cos(leaf)) for leaf in leaves), answers
 
-    return jit(eqx.filter_value_and_grad(number, has_aux=True))
+    return eqx.filter_jit(eqx.filter_value_and_grad(number, has_aux=True))
 
 
 def online(optimizer, chunks, adjoint, mask=None):
@@ -115,8 +115,8 @@ def test_every_form_is_the_recurrence(product, float64):
     optimizer = OPTIMIZERS[optimizer]()
     arguments = (*parts_of(learner, task, rates), tokens(N, DIM), tokens(N, WIDTH, seed=2))
     plain = lambda learner, task, rates, *rest: recurrence(learner, task, rates, optimizer, chunks, *rest)  # noqa: E731
-    expected = summary(plain, jit=lambda f: f)(arguments)  # compiling the loop takes longer
-    for adjoint in (mttt.Recompute(), *UNDONE.get(PRODUCTS.index(product), ())):
+    expected = summary(plain)(arguments)
+    for adjoint in UNDONE.get(PRODUCTS.index(product), (mttt.Recompute(),)):
         assert relative_error(summary(online(optimizer, chunks, adjoint))(arguments), expected) < 1e-10
 
 
@@ -124,14 +124,14 @@ def test_every_form_is_the_recurrence(product, float64):
     "product", [PRODUCTS[1], PRODUCTS[4], PRODUCTS[5], PRODUCTS[6]], ids=["wy", "linear-dual", "dual", "substitution"]
 )
 def test_float32_is_close_to_float64(product):
-    """1e-5 of the answers and of every gradient, over fifty tokens.
+    """1e-5 of the answers and of every gradient, over four dozen tokens.
 
     With a rate at which learning is stable: otherwise no two roundings stay together.
     """
     learner, task, rates, _, chunks = product
     with jax.enable_x64(True):
         optimizer = mttt.GradientDescent(0.05)
-        arguments = (*parts_of(learner, task, rates), tokens(50, DIM), tokens(50, WIDTH, seed=2))
+        arguments = (*parts_of(learner, task, rates), tokens(48, DIM), tokens(48, WIDTH, seed=2))
         expected = summary(online(optimizer, chunks, mttt.Keep()))(arguments)
         short = jax.tree.map(lambda a: a.astype(jnp.float32) if eqx.is_inexact_array(a) else a, arguments)
         # Undo rounds wherever Recompute does, and when it walks back. WY and decay leave it nothing to do.
@@ -197,18 +197,18 @@ def test_tokens_that_only_fill_the_room_change_nothing(product, float64):
     ("learner", "task", "chunks", "adjoint"),
     [
         ("linear", mttt.KeyValue, mttt.Chunks(1), mttt.Recompute()),
-        ("mlp", TASKS["2024"], mttt.Chunks(1), mttt.Recompute()),
+        ("mlp", mttt.KeyValue, mttt.Chunks(1), mttt.Keep()),
         ("mlp", TASKS["2024"], mttt.Chunks(1), mttt.Undo()),
-        ("mlp", TASKS["2024"], mttt.Chunks(3), mttt.Undo()),
+        ("mlp", mttt.KeyValue, mttt.Chunks(3), mttt.Undo()),
     ],
     ids=["wy", "substitution", "substitution-undone", "dual-undone"],
 )
 def test_gradients_of_gradients(learner, task, chunks, adjoint, float64):
     """Of layers with two heads, where backward passes are our own: against differences of first gradients."""
     x, aside, step = tokens(6, DIM), tokens(6, DIM, seed=5), 1e-5
-    layer = build(
-        partial(mttt.CausalTTT, learner=LEARNERS[learner], task=task, chunks=chunks, adjoint=adjoint), DIM, 2, scale=0
-    )
+    parts = {"learner": LEARNERS[learner], "task": task, "chunks": chunks, "adjoint": adjoint}
+    make = partial(mttt.CausalTTT, **parts, optimizer=mttt.GradientDescent(0.3))  # of larger steps this learner is wild
+    layer = build(make, DIM, 2, scale=0)
     first = jax.grad(lambda x: jnp.sum(jnp.sin(layer(x).tokens)))
     size = jax.jit(jax.value_and_grad(lambda x: jnp.sum(first(x) ** 2)))
     difference = (size(x + step * aside)[0] - size(x - step * aside)[0]) / (2 * step)
@@ -248,16 +248,16 @@ def test_each_product_gets_its_fastest_form():
 def test_undo_keeps_no_weights():
     """The gradient of a thousand steps holds vectors of a thousand tokens, but not a thousand copies of W."""
     n, width = 1000, 16
-    learner = mttt.MLPLearner(width, key=jax.random.key(0))
-    task = mttt.KeyValue(width, width, norm=True, key=jax.random.key(1))
+    learner = eqx.filter_eval_shape(mttt.MLPLearner, width, key=KEY)  # nothing runs
+    task = eqx.filter_eval_shape(mttt.KeyValue, width, width, norm=True, key=KEY)
     rates, optimizer = mttt.MeanRates(width, width), mttt.GradientDescent(0.1)
-    weights = sum(leaf.size for leaf in jax.tree.leaves(learner) if eqx.is_array(leaf))
+    weights = sum(leaf.size for leaf in jax.tree.leaves(learner))
     given = jax.ShapeDtypeStruct((n, width), jnp.float32)
 
     def bytes_of(adjoint):
         read = online(optimizer, mttt.Chunks(1), adjoint)
-        number = lambda learner, given: jnp.sum(read(learner, task, rates, given, given)[0])  # noqa: E731
-        compiled = jax.jit(jax.grad(number)).lower(learner, given).compile()
+        number = lambda learner, task, given: jnp.sum(read(learner, task, rates, given, given)[0])  # noqa: E731
+        compiled = jax.jit(jax.grad(number)).lower(learner, task, given).compile()
         return compiled.memory_analysis().temp_size_in_bytes
 
     kept, undone = bytes_of(mttt.Keep()), bytes_of(mttt.Undo())

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mttt
-from catalogue import CAUSAL, DIM, GROWING, HEADS, SOFTMAX, build, relative_error, tokens
+from catalogue import CAUSAL, DIM, GROWING, HEADS, SOFTMAX, build, made as make, relative_error, tokens
 from mttt.mixers import frozen
 from oracles import recurrence
 
@@ -26,11 +26,7 @@ def pieces(seed):
     return tuple(sizes)
 
 
-CUTS = [(1,) * LONG, (LONG,), (3, 7, 1), *map(pieces, range(5))]
-
-
-def make(name):
-    return build(CAUSAL[name], DIM, HEADS, name=name)
+CUTS = [(1,) * LONG, *map(pieces, range(5))]
 
 
 def exact(name):
@@ -43,13 +39,28 @@ def go_on(mixer, state, rows):
 
 
 @eqx.filter_jit
-def mix(mixer, rows):
-    return mixer(rows).tokens
+def one_pass(mixer, x, weights):
+    """What comes out, and the gradient of a weighted sum of it by parameters and tokens: one program for many tests."""
+
+    def loss(variables):
+        mixer, x = variables
+        out = mixer(x).tokens
+        return jnp.sum(weights[:, None] * jnp.sin(3 * out)), out
+
+    (_, out), gradient = eqx.filter_value_and_grad(loss, has_aux=True)((mixer, x))
+    return out, gradient
 
 
-def read(mixer, x, sizes):
-    """Of pieces of these sizes: what comes out, and the last state."""
-    state, out, at = mixer.start(x.dtype), [], 0
+def exactly(name, x):
+    """What comes out in float64."""
+    with jax.enable_x64(True):
+        out, _ = one_pass(make(name), jnp.asarray(np.asarray(x, float)), np.ones(LONG))
+        return jnp.asarray(np.asarray(out, np.float32))
+
+
+def read(mixer, x, sizes, room=LONG):
+    """Of pieces of these sizes: what comes out, and the last state. Without room at first, it grows."""
+    state, out, at = mixer.make_room(mixer.start(x.dtype), room), [], 0
     for size in sizes:
         state = mixer.make_room(state, size)  # jitted functions below cannot
         piece, state = go_on(mixer, state, x[at : at + size])
@@ -110,9 +121,10 @@ def plain_ttt(mixer, x):
         psi, task, start, rates = map(own, (mixer.psi, mixer.task, mixer.initial, mixer.rates))
         queries = task.queries(psi(x))
         learner = start.first(mixer.optimizer, x.dtype).learner
-        answers, _ = recurrence(learner, task, rates, mixer.optimizer, mixer.chunks, x, queries)
+        answers, _ = read(learner, task, rates, mixer.optimizer, mixer.chunks, x, queries)
         return task.outputs(answers, queries) @ mixer.merge.weight[h]
 
+    read = eqx.filter_jit(recurrence)  # one program for both heads
     return np.asarray(sum(map(head, range(HEADS))) + mixer.merge.bias[None, :])
 
 
@@ -127,11 +139,11 @@ def plain_hyena(mixer, x):
 @pytest.mark.parametrize("name", CAUSAL)
 def test_one_pass_is_the_formula_and_any_cut_is_one_pass(name, float64):
     mixer, x = make(name), tokens(LONG)
-    whole = mix(mixer, x)
+    whole, _ = one_pass(mixer, x, np.ones(LONG))
     assert relative_error(whole, jnp.asarray(plain(mixer, np.asarray(x)))) < exact(name)
     _, last = read(mixer, x, CUTS[0])
-    for sizes in CUTS:
-        out, state = read(mixer, x, sizes)
+    for sizes, room in [((3, 7, 1), 0), *((sizes, LONG) for sizes in CUTS)]:
+        out, state = read(mixer, x, sizes, room)
         assert relative_error(out, whole) < exact(name), sizes
         assert relative_error(state, last) < 1e-10, sizes
         assert [a.dtype for a in jax.tree.leaves(state)] == [a.dtype for a in jax.tree.leaves(last)]
@@ -141,15 +153,10 @@ def test_one_pass_is_the_formula_and_any_cut_is_one_pass(name, float64):
 def test_no_token_sees_the_ones_after_it(name, float64):
     mixer, x = make(name), tokens(LONG)
 
-    @eqx.filter_jit
-    def early(x, other):
-        """Of the first five tokens: how they come out, with other tokens after them as well, and the gradient."""
-        out = lambda x: mixer(x).tokens[:5]  # noqa: E731
-        slope = jax.grad(lambda x: jnp.sum(jnp.sin(3 * out(x))))(x)
-        return out(x), out(jnp.concatenate([x[:5], other])), slope
-
-    out, same, slope = early(x, tokens(LONG - 5, seed=9))
-    assert relative_error(same, out) < 1e-12
+    early = np.arange(LONG) < 5
+    out, (_, slope) = one_pass(mixer, x, 1.0 * early)
+    same, _ = one_pass(mixer, jnp.concatenate([x[:5], tokens(LONG - 5, seed=9)]), 1.0 * early)
+    assert relative_error(same[:5], out[:5]) < 1e-12
     assert jnp.max(jnp.abs(slope[5:])) < 1e-12 < 1e-3 < jnp.max(jnp.abs(slope[4]))
 
 
@@ -158,28 +165,26 @@ def test_gradients_through_states_are_those_of_one_pass(name, float64):
     """By parameters and tokens."""
     mixer, x = make(name), tokens(LONG)
 
-    def gradient(run):
-        loss = lambda variables: jnp.sum(jnp.sin(3 * run(*variables)))  # noqa: E731
-        return eqx.filter_jit(eqx.filter_grad(loss))((mixer, x))
-
-    def pieces(mixer, x):
+    def pieces(variables):
+        mixer, x = variables
         state = mixer.make_room(mixer.start(x.dtype), LONG)
         first, state = mixer.go_on(state, x[:4])
         # The rest one by one: a state is what a scan carries.
         _, rest = jax.lax.scan(lambda state, one: mixer.go_on(state, one[None])[::-1], state, x[4:])
-        return jnp.concatenate([first, rest[:, 0]])
+        return jnp.sum(jnp.sin(3 * jnp.concatenate([first, rest[:, 0]])))
 
-    assert relative_error(gradient(pieces), gradient(lambda mixer, x: mixer(x).tokens)) < exact(name)
+    _, expected = one_pass(mixer, x, np.ones(LONG))
+    assert relative_error(eqx.filter_jit(eqx.filter_grad(pieces))((mixer, x)), expected) < exact(name)
 
 
 def test_frozen_layers_answer_with_the_first_weights():
     """Not with ones that decayed, either."""
-    decays = partial(mttt.CausalTTT, learner=mttt.LinearLearner, task=mttt.KeyValue, rates=mttt.DecayingRates)
-    layer, x = build(decays, DIM, HEADS), tokens(LONG)
+    parts = {"learner": mttt.LinearLearner, "task": mttt.KeyValue, "rates": mttt.DecayingRates}
+    layer, x = build(partial(mttt.CausalTTT, **parts, chunks=mttt.Chunks(4)), DIM, HEADS), tokens(LONG)
     still = frozen(layer)
-    _, state = still.go_on(still.start(x.dtype), jnp.tile(x, (4, 1)))
+    _, state = go_on(still, still.start(x.dtype), x)
     assert jnp.array_equal(state.carries.learner.weight, layer.initial.learner.weight)
-    _, state = layer.go_on(layer.start(x.dtype), jnp.tile(x, (4, 1)))
+    _, state = go_on(layer, layer.start(x.dtype), x)
     assert not jnp.allclose(state.carries.learner.weight, layer.initial.learner.weight)
 
 
@@ -198,9 +203,17 @@ def test_states_are_of_a_fixed_size_and_dtype(name):
 @pytest.mark.parametrize("name", CAUSAL)
 def test_bfloat16_tokens_are_mixed_in_bfloat16(name):
     mixer, x = make(name), tokens(LONG)
-    full, half = (mix(mixer, x) for x in (x, x.astype(jnp.bfloat16)))
-    out, state = read(mixer, x.astype(jnp.bfloat16), (4, 7))
+
+    @eqx.filter_jit
+    def whole_and_pieces(mixer, x):
+        state = mixer.make_room(mixer.start(x.dtype), LONG)
+        first, state = mixer.go_on(state, x[:4])
+        rest, state = mixer.go_on(state, x[4:])
+        return mixer(x).tokens, jnp.concatenate([first, rest]), state
+
+    half, out, state = whole_and_pieces(mixer, x.astype(jnp.bfloat16))
     assert half.dtype == out.dtype == jnp.bfloat16
+    full = exactly(name, x)
     assert relative_error(half.astype(jnp.float32), full) < 0.05
     assert relative_error(out.astype(jnp.float32), full) < 0.05
     kinds = {leaf.dtype for leaf in jax.tree.leaves(state)} - {jnp.dtype(jnp.int32)}
@@ -210,6 +223,7 @@ def test_bfloat16_tokens_are_mixed_in_bfloat16(name):
 
 @pytest.mark.parametrize("name", CAUSAL)
 def test_batches_of_states_and_of_tokens(name):
+    """In float32, each as one input in float64."""
     mixer, x = make(name), tokens(LONG, batch=(3,))
 
     @eqx.filter_jit
@@ -219,19 +233,19 @@ def test_batches_of_states_and_of_tokens(name):
         first, states = jax.vmap(mixer.go_on)(states, x[:, :5])
         return jnp.concatenate([first, jax.vmap(mixer.go_on)(states, x[:, 5:])[0]], axis=1)
 
-    one_by_one = jnp.stack([mix(mixer, one) for one in x])
+    one_by_one = jnp.stack([exactly(name, one) for one in x])
     assert relative_error(batched(mixer, x), one_by_one) < 1e-5
 
 
 @pytest.mark.parametrize("name", CAUSAL)
-def test_a_state_is_kept_copied_and_branched(name):
+def test_a_state_is_kept_copied_and_branched(name, float64):
     mixer, x, other = make(name), tokens(LONG), tokens(3, seed=5)
-    _, state = read(mixer, x, (8,))
+    _, state = read(mixer, x, (7, 1))
     copies = [state, copy.deepcopy(state), pickle.loads(pickle.dumps(state)), jax.lax.stop_gradient(state)]
     go_on(mixer, mixer.make_room(state, 3), other)
     first, *rest = (go_on(mixer, mixer.make_room(one, 3), x[8:])[0] for one in copies)
     assert all(np.array_equal(first, out) for out in rest)
-    assert relative_error(first, mix(mixer, x)[8:]) < 1e-5
+    assert relative_error(first, one_pass(mixer, x, np.ones(LONG))[0][8:]) < exact(name)
 
 
 @pytest.mark.usefixtures("as_users_run_it")
@@ -267,6 +281,9 @@ def test_tokens_of_another_width_are_refused(name):
 @pytest.mark.parametrize("name", CAUSAL)
 def test_every_leaf_is_a_parameter(name):
     assert all(map(eqx.is_inexact_array, jax.tree.leaves(make(name))))
+    with jax.enable_x64(True):  # drawn as one that is wide
+        wide = eqx.filter_eval_shape(CAUSAL[name], DIM, HEADS, key=jax.random.key(0))
+        assert {leaf.dtype for leaf in jax.tree.leaves(wide)} == {jnp.dtype(float)}
 
 
 def test_a_cache_grows_by_powers_of_two_and_says_when_it_cannot():
@@ -275,21 +292,22 @@ def test_a_cache_grows_by_powers_of_two_and_says_when_it_cannot():
     assert state.keys.shape[1] == 4 and state.seen == 3
     assert mixer.make_room(state, 1) is state
     assert mixer.make_room(state, 2).keys.shape[1] == 8
-    assert mixer.go_on(state, x[3:])[1].values.shape[1] == 16
+    assert mixer.go_on(state, x[3:6])[1].values.shape[1] == 8
     with pytest.raises(ValueError, match=r"room for 4 tokens, and more came.*call state = make_room\(state, count\)"):
         go_on(mixer, state, x[:5])
     with pytest.raises(Exception, match=r"room for 4 tokens, and more came.*call state = make_room\(state, count\)"):
         jax.block_until_ready(go_on(mixer, state, x[:2]))
     roomy = mixer.make_room(state, 8)
-    assert relative_error(go_on(mixer, roomy, x[3:])[0], mixer(x).tokens[3:]) < 1e-5
+    assert roomy.values.shape[1] == 16
+    assert relative_error(go_on(mixer, roomy, x[3:])[0], exactly("causal-attention", x)[3:]) < 1e-5
 
 
 def test_what_wraps_begins_as_what_is_inside():
     x, key = tokens(LONG), jax.random.key(0)
     inside = mttt.CausalLinearAttention(DIM, HEADS, key=key)
     layer = mttt.Convolved(DIM, HEADS, mixer=mttt.CausalLinearAttention, key=key)
-    assert relative_error(layer(x).tokens, inside(x).tokens) < 1e-6
-    slope = eqx.filter_jit(eqx.filter_grad(lambda layer: jnp.sum(jnp.sin(layer(x).tokens))))(layer)
+    out, (slope, _) = one_pass(layer, x, np.ones(LONG, np.float32))
+    assert relative_error(out, eqx.filter_jit(inside)(x).tokens) < 1e-6
     assert jnp.all(jnp.any(slope.taps != 0, axis=1)), "all taps learn"
 
 

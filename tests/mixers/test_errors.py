@@ -133,7 +133,7 @@ def test_a_key_is_a_random_key(make, key, came):
 
 
 def test_a_loss_that_is_one_number_is_refused():
-    layer = mttt.TTT(DIM, HEADS, learner=mttt.MLPLearner, task=OneNumber, key=KEY)
+    layer = build(partial(mttt.TTT, learner=mttt.MLPLearner, task=OneNumber), DIM, HEADS)
     with pytest.raises(ValueError, match=r"losses have shape \(\) for 7 rows; return one loss for each row"):
         layer(tokens())
 
@@ -146,13 +146,13 @@ def test_optax_is_given_what_makes_a_transformation():
 
 
 def test_images_come_one_at_a_time():
-    model = mttt.ViT((8, 8, 1), 3, size=mttt.Size(8, 1, 2), patch=4, mixer=mttt.SelfAttention, key=KEY)
+    model = eqx.filter_jit(vit)()
     with pytest.raises(ValueError, match=r"image of shape \(5, 8, 8, 1\).*use jax.vmap"):
         model(jnp.zeros((5, 8, 8, 1)))
 
 
 def test_images_are_floats():
-    model = mttt.ViT((8, 8, 1), 3, size=mttt.Size(8, 1, 2), patch=4, mixer=mttt.SelfAttention, key=KEY)
+    model = eqx.filter_jit(vit)()
     with pytest.raises(ValueError, match="image of dtype uint8: expected floats"):
         model(jnp.ones((8, 8, 1), jnp.uint8))
     with pytest.raises(ValueError, match="tokens of dtype int32: expected floats"):
@@ -229,7 +229,8 @@ def test_the_inner_loop_says_what_it_takes():
 def test_a_carry_goes_on_with_what_it_was_made_with():
     task = mttt.Reconstruction(DIM, 6, decoder_norm=False, key=KEY)
     loop = partial(mttt.inner_loop, task=task, batching=mttt.FullBatch(1), tokens=tokens())
-    carry = loop(mttt.Trained(mttt.LinearLearner(6, key=KEY)), optimizer=mttt.GradientDescent()).carry
+    learner = mttt.LinearLearner(6, key=KEY)
+    carry = eqx.filter_jit(lambda: loop(mttt.Trained(learner), optimizer=mttt.GradientDescent()).carry)()
     with pytest.raises(ValueError, match="made with another optimizer than this OptaxOptimizer"):
         loop(carry, optimizer=mttt.OptaxOptimizer(optax.adam, learning_rate=0.1))
     kept = loop(mttt.Memory(mttt.NadarayaWatson(6)), optimizer=mttt.GradientDescent()).carry

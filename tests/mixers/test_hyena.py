@@ -42,7 +42,7 @@ def test_it_is_its_formula(float64):
         return jnp.asarray(np.stack(mixed, axis=1)) + short.bias[None, :]
 
     v, x1, x2 = map(project, mixer.inside, mixer.short)
-    filters = mixer.filters(9, jnp.dtype("float64"))
+    filters = np.asarray(eqx.filter_jit(lambda filters: filters(9, jnp.dtype("float64")))(mixer.filters))
     place = np.arange(9)[:, None] - np.arange(9)[None, :]  # a negative offset is a place from the end
     z = v
     for gate, taps, skip in zip((x1, x2), filters, mixer.skip, strict=True):
@@ -52,7 +52,7 @@ def test_it_is_its_formula(float64):
 
 def test_filters_decay_with_the_distance_and_keep_their_shape(float64):
     filters = build(partial(mttt.Hyena, width=5, bands=2), DIM, HEADS, scale=0.0).filters
-    short, long = (np.asarray(filters(n, jnp.dtype("float64"))) for n in (50, 100))
+    short, long = map(np.asarray, eqx.filter_jit(lambda f: [f(n, jnp.dtype("float64")) for n in (50, 100)])(filters))
     assert short.shape == (2, 100, DIM)
     assert relative_error(jnp.asarray(long[:, :100:2] * 2**0.5), jnp.asarray(short[:, :50])) < 1e-9
     sizes = np.abs(long[:, :100]).reshape(2, 4, 25, DIM).max(axis=(0, 2))

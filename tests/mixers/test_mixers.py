@@ -1,5 +1,7 @@
 """Every mixer: shapes, dtypes, heads, batches, and the numbers of the compiler."""
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,13 +14,15 @@ from catalogue import (
     HEADS,
     MIXERS,
     N,
-    build,
     fully_optimised,
+    made,
     maker,
     relative_error,
     to_float64,
     tokens,
 )
+
+GRADIENTS = ("mttt-linear", "mttt-mlp-sgd3", "mttt-mlp-blocks", "linformer", "soft", "hyena")  # of bfloat16
 
 
 @eqx.filter_jit
@@ -26,13 +30,9 @@ def mix(mixer, x):
     return mixer(x).tokens
 
 
-def make(name, dim=DIM, heads=HEADS, n=N):
-    return build(maker(name, n), dim, heads, name=(name, n))
-
-
 @pytest.mark.parametrize("name", MIXERS)
 def test_shapes_and_trace(name):
-    mixer = make(name)
+    mixer = made(name)
     mixed = eqx.filter_eval_shape(lambda m, x: m(x, trace=True), mixer, tokens())
     assert mixed.tokens.shape == (N, DIM)
     assert mixed.tokens.dtype == jnp.float32
@@ -42,47 +42,61 @@ def test_shapes_and_trace(name):
         assert mixed.losses is None, "a mixer without an inner loop has no trace"
     untraced = eqx.filter_eval_shape(lambda m, x: m(x), mixer, tokens())
     assert untraced.losses is None, "losses cost a forward pass: only if asked for"
+    with jax.enable_x64(True):  # drawn as one that is wide
+        wide = eqx.filter_eval_shape(maker(name), DIM, HEADS, key=jax.random.key(0))
+        assert {leaf.dtype for leaf in jax.tree.leaves(wide) if hasattr(leaf, "dtype")} == {jnp.dtype(float)}
 
 
-@pytest.mark.parametrize("name", MIXERS)
+def half(tree):
+    return jax.tree.map(lambda a: a.astype(jnp.bfloat16) if eqx.is_inexact_array(a) else a, tree)
+
+
+def wide(tree):
+    return jax.tree.map(lambda a: a.astype(jnp.float32) if eqx.is_inexact_array(a) else a, tree)
+
+
+def is_close_in_bfloat16(got, full):
+    """What a mixer returns for tokens in bfloat16, and in float32."""
+    assert got.tokens.dtype == jnp.bfloat16
+    assert relative_error(got.tokens.astype(jnp.float32), full.tokens) < 0.05
+    if got.losses is not None:  # the inner loop itself is float32
+        assert got.losses.dtype == jnp.float32
+        assert relative_error(got.losses, full.losses) < 0.02
+
+
+@pytest.mark.parametrize("name", [name for name in MIXERS if name not in GRADIENTS])
 def test_bfloat16_tokens_are_mixed_in_bfloat16(name):
-    mixer, x = make(name, 16, 2, n=32), tokens(32, 16)
+    mixer, x = made(name, 32, 16, 2), tokens(32, 16)
     trace = eqx.filter_jit(lambda m, x: m(x, trace=True))
-    half, full = trace(mixer, x.astype(jnp.bfloat16)), trace(mixer, x)
-    assert half.tokens.dtype == jnp.bfloat16
-    assert relative_error(half.tokens.astype(jnp.float32), full.tokens) < 0.05
-    if half.losses is not None:  # the inner loop itself is float32
-        assert half.losses.dtype == jnp.float32
-        assert relative_error(half.losses, full.losses) < 0.02
+    is_close_in_bfloat16(trace(mixer, half(x)), trace(mixer, x))
 
 
-@pytest.mark.parametrize("name", ["mttt-linear", "mttt-mlp-sgd3", "mttt-mlp-blocks", "linformer", "soft", "hyena"])
+@pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients_of_bfloat16(name):
     """Through bfloat16 tokens, and through bfloat16 parameters: close to float32, each in its own dtype."""
-    mixer, x = make(name, 16, 2, n=12), tokens(12, 16) / 2
+    mixer, x = made(name, 12, 16, 2), tokens(12, 16) / 2
 
     @eqx.filter_jit
-    @eqx.filter_grad
+    @partial(eqx.filter_grad, has_aux=True)
     def gradient(variables):
         mixer, x = variables
-        return jnp.sum(jnp.sin(mixer(x).tokens.astype(jnp.float32)))
+        mixed = mixer(x, trace=True)
+        return jnp.sum(jnp.sin(mixed.tokens.astype(jnp.float32))), mixed
 
-    def half(tree):
-        return jax.tree.map(lambda a: a.astype(jnp.bfloat16) if eqx.is_inexact_array(a) else a, tree)
-
-    full = gradient((mixer, x))
+    full, mixed = gradient((mixer, x))
     for variables in ((mixer, half(x)), (half(mixer), half(x))):
         with jax.numpy_dtype_promotion("standard"):  # bfloat16 parameters are promoted where the inner loop is float32
-            got = gradient(variables)
+            got, out = gradient(variables)
         kinds = [[a.dtype for a in jax.tree.leaves(eqx.filter(tree, eqx.is_array))] for tree in (got, variables)]
         assert kinds[0] == kinds[1]
-        got = jax.tree.map(lambda a: a.astype(jnp.float32) if eqx.is_inexact_array(a) else a, got)
-        assert relative_error(got, full) < 0.15
+        assert relative_error(wide(got), full) < 0.15
+        if variables[0] is mixer:
+            is_close_in_bfloat16(out, mixed)
 
 
 @pytest.mark.parametrize("name", MIXERS)
 def test_vmap_is_a_loop_and_permuted_tokens_permute_the_output(name):
-    mixer, x = make(name), tokens(batch=(3,))
+    mixer, x = made(name), tokens(batch=(3,))
     batched = eqx.filter_jit(lambda m, x: jax.vmap(lambda one: m(one).tokens)(x))(mixer, x)
     one_by_one = jnp.stack([mix(mixer, one) for one in x])
     assert relative_error(batched, one_by_one) < 1e-5
@@ -97,7 +111,7 @@ def test_vmap_is_a_loop_and_permuted_tokens_permute_the_output(name):
 )
 def test_compiled_numbers_are_right(name, batch):
     """Float32 as users compile it = float64 as tests do, at batches that threads share: compilers were wrong there."""
-    mixer, x = make(name, 16, 2, n=16), tokens(16, 16, batch=(batch,))
+    mixer, x = made(name, 16, 16, 2), tokens(16, 16, batch=(batch,))
 
     def gradient(variables):
         def outer(variables):
@@ -119,7 +133,7 @@ def test_heads_must_divide_the_width():
 
 
 def test_the_bias_of_g_is_one_vector_for_all_heads():
-    mixer = make("mttt-mlp")
+    mixer = made("mttt-mlp")
     assert mixer.task.g.bias.value.shape == (DIM,)
     assert mixer.task.g.weight.shape == (HEADS, DIM // HEADS, DIM)
     assert mixer.merge.bias.shape == (DIM,)
@@ -128,7 +142,7 @@ def test_the_bias_of_g_is_one_vector_for_all_heads():
 
 def test_heads_are_independent_inner_loops():
     """Two heads are two layers of one head each, added up; h's bias counts once."""
-    mixer, x = make("mttt-mlp"), tokens()
+    mixer, x = made("mttt-mlp"), tokens()
 
     def only(head):
         is_shared = lambda node: isinstance(node, mttt.Shared)  # noqa: E731

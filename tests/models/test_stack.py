@@ -19,7 +19,7 @@ MIXERS = {
 
 def make(mixer="attention", **options):
     stack = partial(mttt.Stack, DIM, 3, HEADS, mixer=MIXERS.get(mixer, mixer), **options)
-    return build(stack, scale=0.1)
+    return build(stack, scale=0.1, name=("stack", mixer, *options.items()))
 
 
 @pytest.mark.parametrize(("name", "remat"), [("attention", True), ("linear", False)])  # they do not know each other
@@ -56,11 +56,16 @@ def test_a_stack_makes_room_by_itself_outside_of_programs():
 
 def test_a_block_is_a_stack_of_one():
     x, key = tokens(LONG), jax.random.key(0)
-    block = mttt.Block(mttt.CausalLinearAttention(DIM, HEADS, key=key), DIM, key=key)
-    state = block.make_room(block.start(), LONG)
-    first, state = block.go_on(state, x[:2])
-    second, state = block.go_on(state, x[2:])
-    assert relative_error(jnp.concatenate([first, second]), block(x).tokens) < 1e-5
+
+    @eqx.filter_jit
+    def pieces_and_whole(key):
+        block = mttt.Block(mttt.CausalLinearAttention(DIM, HEADS, key=key), DIM, key=key)
+        state = block.make_room(block.start(), LONG)
+        first, state = block.go_on(state, x[:2])
+        second, state = block.go_on(state, x[2:])
+        return jnp.concatenate([first, second]), block(x).tokens
+
+    assert relative_error(*pieces_and_whole(key)) < 1e-5
 
 
 def test_without_the_mlp_a_block_is_its_first_half():
@@ -68,23 +73,30 @@ def test_without_the_mlp_a_block_is_its_first_half():
     model = make("linear", mlp_factor=0)
     assert model.blocks.mlp is None and model.blocks.mlp_norm is None, "no parameters without a use"
     assert model.depth == 3
-    expected = x
-    for depth in range(3):
-        block = jax.tree.map(lambda a, depth=depth: a[depth], model.blocks)
-        expected = expected + block.mixer(block.mixer_norm(expected)).tokens
-    assert relative_error(model(x).tokens, expected) < 1e-5
-    assert relative_error(model.go_on(model.start(), x)[0], expected) < 1e-5
+
+    @eqx.filter_jit
+    def by_hand_and_both_ways(model, x):
+        expected = x
+        for depth in range(3):
+            block = jax.tree.map(lambda a, depth=depth: a[depth], model.blocks)
+            expected = expected + block.mixer(block.mixer_norm(expected)).tokens
+        return expected, model(x).tokens, model.go_on(model.start(), x)[0]
+
+    expected, whole, read = by_hand_and_both_ways(model, x)
+    assert relative_error(whole, expected) < 1e-5
+    assert relative_error(read, expected) < 1e-5
 
 
 @pytest.mark.usefixtures("as_users_run_it")
 def test_what_cannot_go_on_says_so():
     key, x = jax.random.key(0), tokens(LONG)
-    model = mttt.Stack(DIM, 2, HEADS, mixer=mttt.SelfAttention, key=key)
+    stack = eqx.filter_jit(mttt.Stack)
+    model = stack(DIM, 2, HEADS, mixer=mttt.SelfAttention, key=key)
     for call in (model.start, lambda: model.go_on(None, x), lambda: model.make_room(None, 3)):
         with pytest.raises(TypeError, match=r"SelfAttention is not causal: .* Take a CausalMixer"):
             call()
     causal = make("linear")
-    deeper = mttt.Stack(DIM, 4, HEADS, mixer=MIXERS["linear"], key=key)
+    deeper = stack(DIM, 4, HEADS, mixer=MIXERS["linear"], key=key)
     for state in (deeper.start(), None, make().start(), causal.start(jnp.bfloat16).products):
         with pytest.raises(ValueError, match=r"this state is not one of this Stack: it has .* are expected"):
             causal.go_on(state, x)

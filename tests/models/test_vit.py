@@ -17,7 +17,7 @@ SIZE = mttt.Size(16, 3, 2)
 
 
 def make(mixer="mttt-mlp", shape=(6, 4, 3), patch=2, **options):
-    make_mixer = MIXERS[mixer] if isinstance(mixer, str) else mixer
+    make_mixer = maker(mixer, 6) if isinstance(mixer, str) else mixer
     vit = partial(mttt.ViT, shape, 5, size=SIZE, patch=patch, mixer=make_mixer, **options)
     name = (mixer, shape, patch, *options.items()) if isinstance(mixer, str) else None
     return build(vit, scale=0.1, name=name)
@@ -25,6 +25,14 @@ def make(mixer="mttt-mlp", shape=(6, 4, 3), patch=2, **options):
 
 def images(shape=(6, 4, 3), batch=()):
     return jnp.asarray(np.random.default_rng(1).uniform(-1, 1, (*batch, *shape)), float)
+
+
+@eqx.filter_jit
+@eqx.filter_value_and_grad
+def value_and_gradient(model, x):
+    """Of the loss of four images, each of a class of its own."""
+    logits = jax.vmap(model)(x)
+    return -jnp.mean(jax.nn.log_softmax(logits, axis=1)[jnp.arange(4), jnp.arange(4)])
 
 
 @pytest.mark.parametrize(
@@ -81,16 +89,19 @@ def test_embeddings_are_as_large_as_the_releases(patch, fan_in):
 
 def test_heads():
     features = jnp.ones((1, 64))
-    tanh, linear = (head(64, 10, key=jax.random.key(0)) for head in (TanhHead, LinearHead))
+    tanh, linear = eqx.filter_jit(lambda key: [head(64, 10, key=key) for head in (TanhHead, LinearHead)])(
+        jax.random.key(0)
+    )
     assert not tanh(features).any(), "the paper's head starts at zero"
     assert linear(features).any()
     half = eqx.tree_at(lambda h: h.logits.weight, tanh, jnp.eye(64, 10))
     assert jnp.allclose(half(features), jnp.tanh(tanh.pre_logits(features))[:, :10])
-    assert make(head=LinearHead).classes == make().classes == 5
+    for head in (TanhHead, LinearHead):
+        assert eqx.filter_eval_shape(lambda head=head: make(head=head)).classes == 5
 
 
 def test_trace_has_the_losses_of_every_layer_head_and_step():
-    model, image = make(ttt(steps=3)), images()
+    model, image = make("mttt-mlp-sgd3"), images()
     traced = eqx.filter_jit(lambda m, x: m.trace(x))(model, image)
     assert traced.losses.shape == (3, 2, 4)
     assert relative_error(traced.logits, eqx.filter_jit(lambda m, x: m(x))(model, image)) < 1e-5
@@ -117,11 +128,11 @@ def test_the_trace_is_half_the_mean_squared_error():
 def test_steps_and_rate_can_change_without_retraining():
     model, image = make(), images()
     run = eqx.filter_jit(lambda m, x: m.trace(x))
-    outputs = {steps: run(mttt.with_inner_loop(model, steps=steps), image) for steps in (0, 1, 2, 4)}
+    outputs = {steps: run(mttt.with_inner_loop(model, steps=steps), image) for steps in (0, 1, 2)}
     assert relative_error(outputs[1], run(model, image)) == 0
     for steps, traced in outputs.items():
         assert traced.losses.shape == (3, 2, steps + 1)
-        assert relative_error(traced.losses[0, :, :1], outputs[4].losses[0, :, :1]) < 1e-6
+        assert relative_error(traced.losses[0, :, :1], outputs[2].losses[0, :, :1]) < 1e-6
     still = run(mttt.with_inner_loop(model, steps=2, optimizer=mttt.GradientDescent(0.0)), image)
     assert relative_error(still.logits, outputs[0].logits) < 1e-6
     learned = make(ttt(optimizer="per-step", steps=3))
@@ -144,13 +155,10 @@ def test_a_key_makes_mini_batches_random():
 
 @pytest.mark.parametrize("mixer", ["mttt-mlp-sgd3", "self-attention"])
 def test_rematerialisation_changes_no_number(mixer):
-    image = images()
-
-    def gradient(remat):
-        model = make(mixer, remat=remat)
-        return eqx.filter_jit(eqx.filter_grad(lambda m: jnp.sum(jnp.sin(m(image)))))(model)
-
-    plain, remat = gradient(False), gradient(True)
+    model, x = make(mixer), images(batch=(4,))
+    other = eqx.filter_eval_shape(lambda: make(mixer, remat=True))
+    again = jax.tree.unflatten(jax.tree.structure(other), jax.tree.leaves(model))  # the same numbers
+    plain, remat = value_and_gradient(model, x), value_and_gradient(again, x)
     same = jax.tree.map(
         lambda a, b: bool(jnp.allclose(a, b, rtol=1e-4, atol=1e-6)), *map(jax.tree.leaves, (plain, remat))
     )
@@ -182,21 +190,12 @@ def test_bfloat16_images_give_float32_logits():
 @pytest.mark.parametrize("mixer", [name for name in MIXERS if name not in ("mttt-mlp-sgd3", "mttt-mlp-blocks")])
 def test_every_mixer_trains(mixer):
     """Every parameter has a gradient, and a small step along it lowers the loss."""
-    model, x = make(maker(mixer, 6)), images(batch=(4,))
-
-    @eqx.filter_jit
-    def value_and_gradient(model):
-        def loss(model):
-            logits = jax.vmap(model)(x)
-            return -jnp.mean(jax.nn.log_softmax(logits, axis=1)[jnp.arange(4), jnp.arange(4)])
-
-        return eqx.filter_value_and_grad(loss)(model)
-
-    before, gradient = value_and_gradient(model)
+    model, x = make(mixer), images(batch=(4,))
+    before, gradient = value_and_gradient(model, x)
     for path, leaf in jax.tree_util.tree_leaves_with_path(gradient):
         assert jnp.isfinite(leaf).all() and leaf.any(), jax.tree_util.keystr(path)
     rate = 0.01 / jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(gradient)))
-    after, _ = value_and_gradient(eqx.apply_updates(model, jax.tree.map(lambda g: -rate * g, gradient)))
+    after, _ = value_and_gradient(eqx.apply_updates(model, jax.tree.map(lambda g: -rate * g, gradient)), x)
     assert after < before
 
 
