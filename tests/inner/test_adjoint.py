@@ -13,17 +13,17 @@ BATCHINGS = [mttt.FullBatch(1), mttt.FullBatch(3), mttt.MiniBatches(3)]
 
 
 @pytest.mark.parametrize(
-    ("learner", "optimizer", "batching", "losses", "blocks"),
+    ("learner", "optimizer", "batching", "losses", "n", "blocks"),
     [
-        ("mlp", "fixed", BATCHINGS[0], False, (5,)),
-        ("mlp", "fixed", BATCHINGS[1], False, (4,)),
-        ("mlp", "optax", BATCHINGS[2], True, (1, 5, 12)),
-        ("zero-linear", "fixed", BATCHINGS[1], True, (1, 5)),
+        ("mlp", "fixed", BATCHINGS[0], False, 13, (5,)),
+        ("mlp", "fixed", BATCHINGS[1], False, 12, (4,)),
+        ("mlp", "optax", BATCHINGS[2], True, 13, (1, 3, 13)),
+        ("zero-linear", "fixed", BATCHINGS[1], True, 13, (1, 5)),
     ],
 )
-def test_the_adjoint_changes_no_number(float64, learner, optimizer, batching, losses, blocks):
+def test_the_adjoint_changes_no_number(float64, learner, optimizer, batching, losses, n, blocks):
     """Outputs, losses and outer gradients; blocks that divide the tokens, that do not, of one token, and one block."""
-    variables = make(learner, "normalised", optimizer), tokens(12)
+    variables = make(learner, "normalised", optimizer), tokens(n)
 
     def outer(variables, adjoint):
         parts, x = variables
