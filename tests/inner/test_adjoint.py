@@ -17,7 +17,7 @@ BATCHINGS = [mttt.FullBatch(1), mttt.FullBatch(3), mttt.MiniBatches(3)]
     [
         ("mlp", "fixed", BATCHINGS[0], False, 13, (5,)),
         ("mlp", "fixed", BATCHINGS[1], False, 12, (4,)),
-        ("mlp", "optax", BATCHINGS[2], True, 13, (1, 3, 13)),
+        ("mlp", "optax", BATCHINGS[2], True, 12, (1, 3, 12)),  # 13 would be mini-batches of two sizes
         ("zero-linear", "fixed", BATCHINGS[1], True, 13, (1, 5)),
     ],
 )
