@@ -1,6 +1,6 @@
 """The examples run and say what they should, and the README's example is one of them."""
 
-import os
+import json
 import re
 import subprocess
 import sys
@@ -10,16 +10,55 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-ARGUMENTS = {"variable_lengths.py": ["40"], "plain_jax_loop.py": ["--figure"]}  # a figure takes a second: one is enough
+ARGUMENTS = {"variable_lengths.py": ["40"]}
+FIGURE = "plain_jax_loop.py"  # a figure takes a second: one is enough
+PAGES = {"README.md": "", "docs/api.md": "## Causal mixers", "docs/sequences.md": "# Sequences"}
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
-def run(path: Path, *arguments: str) -> str:
+# Each with names of its own, in one process: starting one takes as long as many an example.
+RUN = """
+import contextlib, io, json, runpy, sys, traceback
+
+said = []
+for words in json.loads(sys.argv[1]):
+    sys.argv, printed, failed = words, io.StringIO(), None
+    try:
+        with contextlib.redirect_stdout(printed):
+            runpy.run_path(words[0], run_name="__main__")
+    except BaseException:
+        failed = traceback.format_exc()
+    said.append((printed.getvalue(), failed))
+print(json.dumps(said))
+"""
+
+
+def page(name: str, section: str) -> str:
+    """The first example of a section."""
+    text = (ROOT / name).read_text()
+    return re.search(r"```python\n(.*?)```", text[text.index(section) :], re.S)[1]
+
+
+@pytest.fixture(scope="module")
+def figure(tmp_path_factory):
+    return tmp_path_factory.mktemp("figures") / "figure.svg"
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory, figure) -> dict[str, str]:
+    """What each example says, and each page's."""
+    words = {path.name: [str(path), *ARGUMENTS.get(path.name, [])] for path in EXAMPLES}
+    words[FIGURE] += ["--figure", str(figure)]
+    for name, section in PAGES.items():
+        path = tmp_path_factory.mktemp("pages") / "page.py"
+        path.write_text(page(name, section))
+        words[name] = [str(path)]
     done = subprocess.run(
-        [sys.executable, path, *arguments], capture_output=True, text=True, timeout=180, env=os.environ
+        [sys.executable, "-c", RUN, json.dumps([*words.values()])], capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    said = dict(zip(words, json.loads(done.stdout), strict=True))
+    return {name: text if failed is None else failed for name, (text, failed) in said.items()}
 
 
 def assert_same(printed: str, stored: str):
@@ -30,12 +69,9 @@ def assert_same(printed: str, stored: str):
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
-def test_examples_print_what_the_site_shows(path, tmp_path):
-    arguments = ARGUMENTS.get(path.name, [])
-    figure = tmp_path / "figure.svg"
-    printed = run(path, *arguments, *([str(figure)] if "--figure" in arguments else []))
-    assert_same(printed, (ROOT / "examples" / "outputs" / f"{path.stem}.txt").read_text())
-    assert figure.exists() == ("--figure" in arguments)
+def test_examples_print_what_the_site_shows(path, printed, figure):
+    assert_same(printed[path.name], (ROOT / "examples" / "outputs" / f"{path.stem}.txt").read_text())
+    assert figure.exists()
 
 
 def test_every_output_has_its_example():
@@ -54,16 +90,7 @@ def test_by_hand_is_short():
     assert len((ROOT / "examples" / "inner_loop_by_hand.py").read_text().splitlines()) <= 60
 
 
-PAGES = {"README.md": "", "docs/api.md": "## Causal mixers", "docs/sequences.md": "# Sequences"}
-
-
-def test_the_examples_of_pages_run(tmp_path):
-    """Of the README and of two sections on states: each with names of its own, in one process, which takes seconds."""
-    codes = {}
-    for page, section in PAGES.items():
-        text = (ROOT / page).read_text()
-        codes[page] = re.search(r"```python\n(.*?)```", text[text.index(section) :], re.S)[1]
-    assert len(codes["README.md"].splitlines()) <= 20
-    path = tmp_path / "pages.py"
-    path.write_text("\n".join(f"exec(compile({code!r}, {page!r}, 'exec'), {{}})" for page, code in codes.items()))
-    assert run(path).split() == ["(100,", "48)"]
+def test_the_examples_of_pages_run(printed):
+    """Of the README and of two sections on states."""
+    assert len(page("README.md", "").splitlines()) <= 20
+    assert [printed[name].split() for name in PAGES] == [["(100,", "48)"], [], []]

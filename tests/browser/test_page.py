@@ -110,10 +110,10 @@ def test_an_export_is_opened_from_disk(site, exported):
         expect(part(page, "write")).to_be_disabled()
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_it_fits_and_has_two_themes(site, width):
+def test_it_fits_and_has_two_themes(site):
+    """A theme is colours alone, and a width is none: each of both once."""
     papers = set()
-    for scheme in ("light", "dark"):
+    for width, scheme in ((WIDE, "light"), (NARROW, "dark")):
         with site.tab(width, scheme) as page:
             papers.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
             choose(page, MODEL, "twin")
@@ -131,23 +131,17 @@ def test_it_fits_and_has_two_themes(site, width):
     assert len(papers) == 2
 
 
-def test_colours_follow_the_theme(site):
-    with site.tab() as page:
-        choose(page, MODEL)
-        settled(page, 4)
-        step = part(page, "probabilities").locator("td.step").first
-        before = step.evaluate("node => node.style.backgroundColor")
-        page.emulate_media(color_scheme="dark")
-        expect(step).not_to_have_css("background-color", before)
-
-
-def test_every_control_has_a_name(site):
+def test_controls_have_names_and_colours_follow_the_theme(site):
     with site.tab() as page:
         choose(page, MODEL)
         settled(page, 4)
         script = """nodes => nodes.filter(node => node.offsetParent && !node.labels?.length && !node.textContent.trim()
             && !node.getAttribute("aria-label") && !node.querySelector("img[alt]")).map(node => node.outerHTML)"""
         assert page.locator("button, input, select, textarea, canvas[tabindex]").evaluate_all(script) == []
+        step = part(page, "probabilities").locator("td.step").first
+        before = step.evaluate("node => node.style.backgroundColor")
+        page.emulate_media(color_scheme="dark")
+        expect(step).not_to_have_css("background-color", before)
 
 
 # ---- without a browser

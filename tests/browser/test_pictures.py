@@ -55,15 +55,6 @@ def test_the_slider_shows_every_step(site, page):
     expect(page.locator("#play")).to_have_attribute("aria-label", "Play the inner steps")
 
 
-def test_layer_and_head_are_chosen(site, page):
-    before = part(page, "legend").inner_text()
-    part(page, "layer").select_option(index=1)
-    part(page, "head").select_option(index=2)  # after the mean
-    expect(part(page, "legend")).to_contain_text("layer 2, head 2")
-    assert part(page, "legend").inner_text() != before
-    expect(part(page, "layers").locator("[aria-pressed=true]")).to_contain_text("layer 2")
-
-
 def test_other_steps_and_rates(site, page):
     steps, rate, told = part(page, "steps"), part(page, "rate"), part(page, "trained")
     expect(told).to_have_text("as trained: T = 4, η = 8")
@@ -115,14 +106,29 @@ def test_a_token_down_to_the_arithmetic(site, page):
     expect(panel).to_be_hidden()
 
 
-def test_a_token_is_chosen_with_the_keyboard(page):
-    picture = part(page, "picture")
+def test_layer_head_and_token_are_chosen(page):
+    picture, before = part(page, "picture"), part(page, "legend").inner_text()
     for key in ("ArrowRight", "ArrowDown", "ArrowRight", "Enter"):
         picture.press(key)
     expect(part(page, "token").locator("h3").first).to_contain_text("Token in row 2, column 2")
+    part(page, "layer").select_option(index=1)
+    part(page, "head").select_option(index=2)  # after the mean
+    expect(part(page, "legend")).to_contain_text("layer 2, head 2")
+    assert part(page, "legend").inner_text() != before
+    expect(part(page, "layers").locator("[aria-pressed=true]")).to_contain_text("layer 2")
 
 
-def test_a_picture_of_ones_own(site, page):
+def drop(page, content, name):
+    """The browser must not open the file in the place of the page."""
+    script = f"""() => {{ const files = new DataTransfer();
+        files.items.add(new File([{content}], "{name}", {{ type: "image/png" }}));
+        const event = new DragEvent("drop", {{ dataTransfer: files, bubbles: true, cancelable: true }});
+        document.body.dispatchEvent(event);
+        return event.defaultPrevented; }}"""
+    assert page.evaluate(script)
+
+
+def test_a_picture_of_ones_own(page):
     light = np.zeros((40, 40), np.uint8)
     light[:20, :20] = 255
     page.set_input_files("#file", png(light))
@@ -139,19 +145,6 @@ def test_a_picture_of_ones_own(site, page):
         page.check("#invert")
     expect(part(page, "busy")).to_contain_text("computed in")
     assert colour(page, part(page, "picture"), 0.2, 0.2)[0] < 50
-
-
-def drop(page, content, name):
-    """The browser must not open the file in the place of the page."""
-    script = f"""() => {{ const files = new DataTransfer();
-        files.items.add(new File([{content}], "{name}", {{ type: "image/png" }}));
-        const event = new DragEvent("drop", {{ dataTransfer: files, bubbles: true, cancelable: true }});
-        document.body.dispatchEvent(event);
-        return event.defaultPrevented; }}"""
-    assert page.evaluate(script)
-
-
-def test_a_picture_is_dropped(page):
     content = png(np.full((16, 16), 200, np.uint8))["buffer"]
     with page.expect_request("**/api/trace") as asked:
         drop(page, f"new Uint8Array({list(content)})", "dropped.png")

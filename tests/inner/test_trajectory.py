@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import pytest
 
 import mttt
-from catalogue import BATCHINGS, DIM, LEARNERS, OPTIMIZERS, TASKS, WIDTH, N, relative_error, shake, tokens
+from catalogue import BATCHINGS, DIM, TASKS, WIDTH, N, relative_error, shake, tokens
+from inner.test_loop import make
 from mttt.inner import trajectory
 
 T = 3
@@ -20,19 +21,10 @@ WAYS = [
 ]
 
 
-def made(learner, task, optimizer):
-    def draw(key):
-        a, b = jax.random.split(key)
-        make, start = LEARNERS[learner]
-        return start(make(WIDTH, key=a)), TASKS[task](DIM, WIDTH, key=b), OPTIMIZERS[optimizer]()
-
-    return shake(draw(jax.random.key(0)), scale=0.2)
-
-
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: "-".join(map(str, way)))
 def test_it_goes_where_the_inner_loop_goes(float64, way):
     learner, task, optimizer, batching, rated = way
-    start, task, optimizer = made(learner, task, optimizer)
+    start, task, optimizer = make(learner, task, optimizer)
     split = BATCHINGS[batching](T).draw(N)
     how = {"rates": shake(mttt.GatedRates(DIM, WIDTH, key=jax.random.key(1))) if rated else None}
     x = tokens()
@@ -60,7 +52,7 @@ def test_it_goes_where_the_inner_loop_goes(float64, way):
 
 
 def test_without_steps_there_is_w0_alone():
-    start, task, optimizer = made("mlp", "normalised", "fixed")
+    start, task, optimizer = make("mlp", "normalised", "fixed")
     run = eqx.filter_jit(lambda parts, x: trajectory(*parts, mttt.FullBatch(0), x))
     way = run((start, task, optimizer), tokens())
     assert way.losses.shape == (1, N)

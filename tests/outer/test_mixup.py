@@ -22,6 +22,7 @@ def rows(size=5, classes=3):
     return jnp.asarray(images), jax.nn.one_hot(jnp.arange(size) % classes, classes), jnp.ones(size)
 
 
+@partial(jax.jit, static_argnames="alpha")
 def mixup(images, labels, weights, *, alpha, key):
     """Images and labels of a batch, each with the row before it."""
     shares = partner_shares(rows_before(weights), alpha=alpha, key=key)

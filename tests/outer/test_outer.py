@@ -1,6 +1,6 @@
 """The outer loop: loss, optimizer, step, evaluation, self-check."""
 
-from functools import cache, partial
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -49,19 +49,37 @@ def optimizer(**changes):
     return outer_optimizer(lambda step: options["peak"], **options)
 
 
-DESCENT, ADAM = optax.sgd(1.0), optimizer()
+def copied(model):
+    """A program's state is gone after its step; its arrays may be no other test's."""
+    return jax.tree.map(lambda a: jnp.array(a) if eqx.is_array(a) else a, model)
 
 
-@cache
-def compiled(optimizer, objective, accumulate):
-    """One program for all tests that take the same step."""
-    rule = ExactGradient(optimizer, accumulate)
-    return rule, eqx.filter_jit(lambda s, b: train_step(s, b, objective=objective, rule=rule))
+@pytest.fixture(scope="module")
+def descent(model):
+    """Plain descent: one program for all tests that take the same step."""
+    rule = ExactGradient(optax.sgd(1.0))
+    shapes = eqx.filter_eval_shape(lambda: State(model, rule, key=jax.random.key(1)))
+    program = Program(shapes, objective=CLASSIFICATION, rule=rule)
+
+    def step(model, batch):
+        before = State(copied(model), rule, key=jax.random.key(1))
+        new, done = program(before, batch)
+        return before, new, done
+
+    return program, step
+
+
+@pytest.fixture(scope="module")
+def descended(model, descent):
+    """One step from the model."""
+    with jax.numpy_dtype_promotion("standard"):
+        return descent[1](model, batch())
 
 
 def stepped(model, optimizer, batch, objective=CLASSIFICATION, accumulate=1):
-    rule, step = compiled(optimizer, objective, accumulate)
-    return step(State(model, rule, key=jax.random.key(1)), batch)
+    rule = ExactGradient(optimizer, accumulate)
+    state = State(model, rule, key=jax.random.key(1))
+    return eqx.filter_jit(lambda s, b: train_step(s, b, objective=objective, rule=rule))(state, batch)
 
 
 def test_the_loss_is_cross_entropy_and_fillers_do_not_count():
@@ -124,7 +142,7 @@ def test_clipping_and_the_moment_in_bfloat16():
     assert float(moment[0]) == pytest.approx(0.1 * 0.5, rel=1e-2)  # clipped to norm 1
 
 
-def test_a_step_is_the_gradient_of_the_mean_loss(model):
+def test_a_step_is_the_gradient_of_the_mean_loss(model, descended):
     """Plain descent as optimizer: the update is −gradient, taken here by hand from the logits."""
     data = batch()
 
@@ -134,29 +152,27 @@ def test_a_step_is_the_gradient_of_the_mean_loss(model):
         return -jnp.mean(log_p[jnp.arange(12), data.labels])
 
     gradient = eqx.filter_jit(eqx.filter_grad(loss))(model)
-    new = stepped(model, DESCENT, data).model
-    before, after = (eqx.filter(m, eqx.is_inexact_array) for m in (model, new))
+    before, after = (eqx.filter(m, eqx.is_inexact_array) for m in (model, descended[1].model))
     update = jax.tree.map(lambda a, b: a - b, before, after)
     assert relative_error(update, gradient) < 1e-4
 
 
-def test_accumulation_is_the_same_step(model):
-    whole = stepped(model, DESCENT, batch())
-    parts = stepped(model, DESCENT, batch(), accumulate=3)
+def test_accumulation_is_the_same_step(model, descended):
+    whole, descent = descended[1], optax.sgd(1.0)
+    parts = stepped(model, descent, batch(), accumulate=3)
     assert relative_error(parts.model, whole.model) < 1e-5
     assert relative_error(parts.totals, whole.totals) < 1e-5
     assert int(parts.step) == 1
     with pytest.raises(ValueError, match="accumulate=5 does not divide a batch of 12"):
-        stepped(model, DESCENT, batch(), accumulate=5)
+        stepped(model, descent, batch(), accumulate=5)
 
 
-def test_bfloat16_steps_keep_float32_parameters(model):
+def test_bfloat16_steps_keep_float32_parameters(model, descended):
     half = Classification(lambda inputs: read(inputs).astype(jnp.bfloat16))
-    new = stepped(model, ADAM, batch(), half)
-    full = stepped(model, ADAM, batch())
+    new = stepped(model, optimizer(), batch(), half)
     parameters = jax.tree.leaves(eqx.filter(new.model, eqx.is_inexact_array))
     assert {leaf.dtype for leaf in parameters} == {jnp.dtype("float32")}
-    assert abs(float(new.totals.loss / full.totals.loss) - 1) < 0.02
+    assert abs(float(new.totals.loss / descended[1].totals.loss) - 1) < 0.02  # of the same model: before the step
 
 
 def test_what_is_frozen_stays_and_has_no_optimizer_state():
@@ -171,27 +187,18 @@ def test_what_is_frozen_stays_and_has_no_optimizer_state():
     assert len(jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))) == trained + 4
 
 
-def test_a_step_that_is_not_finite_is_remembered(model):
-    bad = eqx.tree_at(lambda m: m.head.logits.bias, model, jnp.full(10, jnp.nan))
-    assert int(stepped(bad, ADAM, batch()).broken) == 1
-    assert int(stepped(model, ADAM, batch()).broken) == NEVER
+def test_a_step_that_is_not_finite_is_remembered(model, descent, descended):
+    bad = eqx.tree_at(lambda m: m.head.logits.bias, model, replace_fn=lambda bias: jnp.full_like(bias, jnp.nan))
+    assert int(descent[1](bad, batch())[1].broken) == 1
+    assert int(descended[1].broken) == NEVER
 
 
-def test_a_program_is_the_step_and_reuses_memory(model):
-    rule = ExactGradient(optax.sgd(1.0))
-
-    def make():
-        copy = jax.tree.map(lambda a: jnp.array(a) if eqx.is_array(a) else a, model)
-        return State(copy, rule, key=jax.random.key(1))
-
-    shapes = eqx.filter_eval_shape(make)
-    program = Program(shapes, objective=CLASSIFICATION, rule=rule)
-    first = make()
-    new, done = program(first, batch())
+def test_a_program_reuses_memory(descent, descended):
+    """That it is the step, the gradient by hand and the parts of a batch say."""
+    before, new, done = descended
     assert (int(done), int(new.step)) == (1, 1)
-    assert relative_error(new.model, stepped(model, DESCENT, batch()).model) < 1e-6
-    assert first.model.head.logits.bias.is_deleted()
-    program.lower(batch())  # without a state
+    assert before.model.head.logits.bias.is_deleted()
+    descent[0].lower(batch())  # without a state
 
 
 def parts(rows, size):
