@@ -14,6 +14,9 @@ _QUICK = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false
 _QUICK += " --xla_cpu_parallel_codegen_split_count=1"
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_QUICK}"
 
+# Where in the source an operation comes from is written into every program, and no test reads it.
+os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
+
 # Whoever runs the tests in the background or under nohup has signals ignored, and what the tests start would, too.
 for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(_number) == signal.SIG_IGN:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from rich.console import Console
 
@@ -26,21 +27,19 @@ def check_jobs(jobs: int) -> None:
 def divide(words: Sequence[str], jobs: int, console: Console) -> int:
     """Train what `mttt study WORDS` would train, in so many processes; 0, or the exit code of one that failed."""
     processors = _processors()
-    workers = [_start(words, processors[number::jobs]) for number in range(jobs)]
-    readers = [threading.Thread(target=_pass_on, args=(w, f"[{n}] ", console)) for n, w in enumerate(workers, 1)]
-    for reader in readers:
-        reader.start()
-    with Interrupt() as interrupt:
+    with ExitStack() as ends, Interrupt() as interrupt:  # closes pipes, waits for the workers
+        workers = [ends.enter_context(_start(words, processors[number::jobs])) for number in range(jobs)]
+        readers = [threading.Thread(target=_pass_on, args=(w, f"[{n}] ", console)) for n, w in enumerate(workers, 1)]
+        for reader in readers:
+            reader.start()
         told = False
-        while any(worker.poll() is None for worker in workers):
+        while any(reader.is_alive() for reader in readers):
             if interrupt.requested is not None and not told:
                 told = True
                 for worker in workers:
                     worker.send_signal(interrupt.requested)
             for reader in readers:
                 reader.join(_POLL / jobs)
-    for reader in readers:
-        reader.join()
     if interrupt.requested is not None:
         return 128 + interrupt.requested
     return next((_code(worker.returncode) for worker in workers if worker.returncode), 0)
