@@ -37,7 +37,7 @@ def test_a_study_of_two_processes_is_killed_and_ends_as_one_of_one_process(tmp_p
         assert first.poll() is None and time.monotonic() < deadline
         time.sleep(0.02)
     first.kill()
-    first.wait()
+    first.communicate()
     out, _ = study(alone).communicate(timeout=120)
     assert "Report:" in out
     again = study(shared, "--jobs", "2")  # what the killed one has started sees that nobody waits, and ends

@@ -70,7 +70,7 @@ def test_recipes_that_do_not_fit_are_refused():
     good = encode(PRESETS["digits"].recipe)
     with pytest.raises(FieldError, match="colour=1: unknown field; known: data, model"):
         decode(good | {"colour": 1})
-    with pytest.raises(FieldError, match=r"data\.kind=mnist: unknown; known: digits, idx"):
+    with pytest.raises(FieldError, match=r"data\.kind=mnist: unknown; known: digits, pairs, idx"):
         decode(good | {"data": {"kind": "mnist"}})
     with pytest.raises(FieldError, match="seed='four': must be a whole number"):
         decode(good | {"seed": "four"})

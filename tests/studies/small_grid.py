@@ -22,7 +22,7 @@ SCALE = Scale(
         ("pixels", "small"): {"size": "micro-s", "dim": 32, "depth": 1},
     },
     {"patches": (8, 8, 1), "pixels": (8, 8, 1)},
-    classes=10,
+    classes={"patches": 10, "pixels": 10},
     points=2,
 )
 ROWS = (

@@ -9,7 +9,7 @@ import pytest
 from mttt.data import Spec
 from mttt.recipes import encode
 from mttt.recipes.ttt import TTTRecipe
-from mttt.studies import ALL_ROWS, SCALES, STUDIES, controls, figure1, table1, table3
+from mttt.studies import ALL_ROWS, SCALES, STUDIES, Job, controls, figure1, jobs_of, table1, table3
 from mttt.studies.claim import Claim, correct
 from mttt.studies.claims import Evidence, claims
 from mttt.studies.lengths import KERNELS, PARAMETRIC, measure_lengths, slope
@@ -26,6 +26,8 @@ TRUE |= {
     "mttt-mlp-t4": 76.0,
     "mttt-mlp-t6": 75.9,
     "pixels-self-attention": 60.0,
+    "coarse-mttt-linear": 50.0,
+    "coarse-mttt-mlp": 53.0,
 }
 TRUE |= {"mttt-mlp-sgd2": 74.0, "mttt-mlp-sgd4": 73.0}
 TRUE |= {"mttt-mlp-t0": 40.0, "mttt-mlp-ascent": 60.0, "mttt-mlp-t4-ascent": 50.0}
@@ -75,10 +77,11 @@ def test_the_papers_numbers_support_its_claims():
     [
         (1, {"pixels-mttt-linear": 55.0}),
         (2, {"pixels-mttt-mlp": 51.0}),
+        (2, {"coarse-mttt-mlp": 63.0}),
         (3, {"pixels-mttt-mlp-sgd4": 60.0}),
-        (4, {"mttt-mlp-sgd4": 76.0}),
+        (4, {"mttt-mlp-sgd4": 78.0}),
         (5, {"mttt-mlp-t4": 74.0}),
-        (5, {"mttt-mlp-t6": 78.0}),
+        (5, {"mttt-mlp-t6": 79.0}),
         (6, {"no-norm": 75.0}),
         (8, {"pixels-small-linear-attention": 70.0}),
         (9, {"hyena": 80.0}),
@@ -159,7 +162,7 @@ def test_rows_have_names_of_their_own():
 
 @pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
 def test_rows_differ_by_their_layer_alone(scale):
-    for kind in (("patches", "small"), ("pixels", "tiny"), ("pixels", "small")):
+    for kind in scale.sizes:
         recipes = [scale.recipe(row, seed=0) for row in ALL_ROWS if (row.look, row.size) == kind]
         plain = [_without_the_layer(encode(recipe)) for recipe in recipes]
         assert len(plain) > 1 and all(recipe == plain[0] for recipe in plain)
@@ -171,7 +174,20 @@ def _without_the_layer(recipe):
     return recipe
 
 
-@pytest.mark.parametrize("row", [row for row in ALL_ROWS if row is not table3.ATTENTION], ids=lambda row: row.name)
+def test_the_decisive_scale_has_seeds_that_nobody_saw():
+    scale, job = SCALES["decisive"], Job(table1.MTTT_MLP, 0)
+    assert scale.recipe(job.row, seed=job.seed).seed >= 100 > SCALES["small"].recipe(job.row, seed=2).seed
+    jobs = jobs_of([table1.MTTT_MLP, table3.MTTT_MLP, table3.COARSE_MLP], scale.seeds)
+    assert [sum(job.row.look == look for job in jobs) for look in scale.looks] == [12, 8, 8]
+    assert [job.row.look for job in jobs[:4]] == ["patches", "pixels", "coarse", "patches"], "balanced"
+    assert scale.recipe(table1.MTTT_MLP, seed=0).plan(65_536).steps == 3000
+    assert scale.recipe(table3.MTTT_MLP, seed=0).plan(60_000).steps == 960
+
+
+PAPER = [row for row in ALL_ROWS if SCALES["paper"].has(row) and row is not table3.ATTENTION]
+
+
+@pytest.mark.parametrize("row", PAPER, ids=lambda row: row.name)
 def test_the_papers_scale_is_the_papers(row, endless_memory):
     inputs = jax.ShapeDtypeStruct((224, 224, 3), np.uint8)
     spec = Spec(inputs, tuple(f"class {number}" for number in range(1000)))

@@ -257,7 +257,9 @@ def whole(tmp_path_factory):
     """All reports, from the numbers of the paper."""
     directory = tmp_path_factory.mktemp("whole")
     found = evidence(TRUE)
-    findings = Findings(Place(SCALES["small"], directory), 3, found, claims(found), "mttt study claims")
+    findings = Findings(
+        Place(SCALES["small"], directory), SCALES["small"].seeds, found, claims(found), "mttt study claims"
+    )
     for study in STUDIES.values():
         write_report(findings, study, directory / study.name)
     write_claims(findings, directory / "claims")

@@ -40,7 +40,7 @@ from mttt.studies import (
     write_claims,
     write_report,
 )
-from mttt.studies.scale import Scale
+from mttt.studies.scale import Scale, Seeds
 from mttt.studies.trial import try_rows
 
 ABOUT = (
@@ -71,10 +71,10 @@ class Arguments:
         {prog} --seeds 1 --report  # the report of what is trained
     """
 
-    scale: Literal["small", "paper"] = "small"
-    """small: Fashion-MNIST, about three hours on two cores for everything; paper: ImageNet, the exact recipe"""
-    seeds: int = 3
-    """how many: 0, 1, …"""
+    scale: Literal["small", "decisive", "paper"] = "small"
+    """small: Fashion-MNIST; decisive: the plan by which claims are decided; paper: ImageNet, the exact recipe"""
+    seeds: int | None = None
+    """how many: 0, 1, … (default: 3, and those of the plan at the scale decisive)"""
     only: tuple[str, ...] = ()
     """only these rows (of several machines, each can take some: the directories merge by copying)"""
     out: Path | None = None
@@ -143,6 +143,7 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
         positive(seeds=arguments.seeds)
         check_workers(arguments.workers)
     scale = SCALES[arguments.scale]
+    seeds = scale.seeds if arguments.seeds is None else dict.fromkeys(scale.looks, arguments.seeds)
     rows = _rows(name, arguments.only, scale, console)
     if arguments.trial:
         _say(console, f"Two steps of each row on two images of noise, {scale.name} scale: {scale.about}.")
@@ -156,20 +157,20 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
     left = False
     if not arguments.report:
         with refusing({"data.path": "--data"}), waiting("reading the data, checking every row"):
-            grid = Grid(place, jobs_of(rows, arguments.seeds))
+            grid = Grid(place, jobs_of(rows, seeds))
         try:
             with watch(console) as watcher:
                 left = bool(grid.work(watcher, workers=arguments.workers))
                 if arguments.train_only:
                     return 0
-                _write(place, name, arguments.seeds, command)  # measuring may fail, and takes a while
+                _write(place, name, seeds, command)  # measuring may fail, and takes a while
                 if not (left or arguments.only):
                     _measure(place, rows, lengths=name == "claims", say=watcher.say)
         except Interrupted as stopped:
             _say(console, "\nStopped and saved. The same command continues.")
             return 128 + stopped.signal_number
     with waiting("writing the report"):
-        findings, pages = _write(place, name, arguments.seeds, command)
+        findings, pages = _write(place, name, seeds, command)
     if not pages:
         raise UsageError(f"{directory} has no finished run yet; without --report they are trained")
     for page in pages:
@@ -181,7 +182,7 @@ def _grid(name: str, arguments: Arguments, command: str, console: Console) -> in
     return 0
 
 
-def _write(place: Place, name: str, seeds: int, command: str) -> tuple[Findings, list[Path]]:
+def _write(place: Place, name: str, seeds: Seeds, command: str) -> tuple[Findings, list[Path]]:
     """The reports of a study, or of all of them, from the runs that are there."""
     findings = find(place, seeds, command)
     studies = [study for study in STUDIES.values() if name in ("claims", study.name) and findings.rows(study)]
@@ -212,8 +213,8 @@ def _rows(name: str, only: tuple[str, ...], scale: Scale, console: Console) -> t
     chosen = [row for row in rows if not only or row.name in only]
     for row in chosen:
         if row.name in scale.left_out:
-            _say(console, f"Left out, as in the paper: {row.name} does not fit in memory at this scale.")
-    rows = tuple(row for row in chosen if row.name not in scale.left_out)
+            _say(console, f"Left out: {row.name}; {scale.why_left_out}.")
+    rows = tuple(row for row in chosen if row.name not in scale.left_out and scale.has(row))
     if not rows:
         raise UsageError("no row is left to train; choose others with --only, or leave it out")
     return rows

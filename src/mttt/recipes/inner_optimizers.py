@@ -102,7 +102,7 @@ class RandomDirectionRecipe:
     """η"""
 
     def __post_init__(self):
-        within(rate=self.rate)
+        positive(rate=self.rate)
 
     def build(self, steps: int) -> Optimizer:
         return RandomDirection(self.rate)

@@ -28,7 +28,9 @@ from mttt.studies.paper import PRINTED, Printed
 CLASSES = 1000
 SIZES = {"tiny": TINY, "small": SMALL}
 BASE = table1.LINEAR_ATTENTION.label
-LAYERS: dict[str, MixerRecipe] = {row.label: row.mixer for row in (*table1.ROWS, *table3.ROWS)}
+LAYERS: dict[str, MixerRecipe] = {
+    row.label: row.mixer for row in (*table1.ROWS, *table3.ROWS) if row.look in ("patches", "pixels")
+}
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from mttt.recipes.recipe import ViTRecipe
 from mttt.runs import InUse, Record, Run, RunError
 from mttt.studies.formulas import vit
 from mttt.studies.row import Row
-from mttt.studies.scale import Scale
+from mttt.studies.scale import Scale, Seeds
 from mttt.studies.watch import Watcher
 from mttt.training import Observer, Prepared, check_data, default_workers, launch, load, prepare
 
@@ -109,10 +109,12 @@ def _read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
-def jobs_of(rows: Sequence[Row], seeds: int) -> list[Job]:
+def jobs_of(rows: Sequence[Row], seeds: int | Seeds) -> list[Job]:
     """Every row with seed 0, then every row with seed 1, …: what is there first is balanced."""
     unique = {row.name: row for row in rows}
-    return [Job(row, seed) for seed in range(seeds) for row in unique.values()]
+    many = {name: seeds if isinstance(seeds, int) else seeds[row.look] for name, row in unique.items()}
+    most = max(many.values(), default=0)
+    return [Job(row, seed) for seed in range(most) for name, row in unique.items() if seed < many[name]]
 
 
 class Grid:

@@ -45,7 +45,7 @@ PRINTED = (
 
 def printed(row: Row) -> Printed | None:
     """What tables 1 and 3 print for a row of ours."""
-    place = ({"patches": 1, "pixels": 3}[row.look], row.size, row.label)
+    place = ({"patches": 1, "pixels": 3}.get(row.look), row.size, row.label)
     return next((each for each in PRINTED if each[:3] == place), None)
 
 

@@ -16,6 +16,7 @@ from mttt.studies.measured import SPEEDS, Measured, measure, relative_flops, rel
 from mttt.studies.paper import printed
 from mttt.studies.pictures import draw
 from mttt.studies.row import Row, Study
+from mttt.studies.scale import Seeds
 from mttt.studies.verdicts import verdict_tables
 
 
@@ -24,7 +25,7 @@ class Findings:
     """All that reports are made of."""
 
     place: Place
-    seeds: int
+    seeds: Seeds
     evidence: Evidence
     claims: list[Claim]
     command: str
@@ -41,10 +42,11 @@ class Findings:
 LENGTHS = "lengths.json"  # beside the runs
 
 
-def find(place: Place, seeds: int, command: str) -> Findings:
+def find(place: Place, seeds: int | Seeds, command: str) -> Findings:
     """Read the runs that are there, and judge. Rows with fewer than so many seeds are said to be not complete."""
     evidence = Evidence(measure(place, ALL_ROWS), place.kept(LENGTHS))
-    return Findings(place, seeds, evidence, claims(evidence), command)
+    many = dict.fromkeys(place.scale.looks, seeds) if isinstance(seeds, int) else seeds
+    return Findings(place, many, evidence, claims(evidence), command)
 
 
 # Which claims a study has something to say to.
@@ -102,7 +104,7 @@ def _json(findings: Findings, name: str, rows: list[dict[str, Any]], chosen: lis
         "study": name,
         "scale": findings.place.scale.name,
         "command": findings.command,
-        "seeds": findings.seeds,
+        "seeds": dict(findings.seeds),
         "rows": rows,
         "claims": [claim.json() for claim in chosen],
         "lengths": findings.evidence.lengths if name == "claims" else None,
@@ -121,7 +123,7 @@ def _lead(findings: Findings, rows: Sequence[Row]) -> tuple[str, ...]:
     missing = [
         f"{row.name} ({counts.get(row.name, 0)})"
         for row in rows
-        if counts.get(row.name, 0) < seeds and row.name not in scale.left_out
+        if counts.get(row.name, 0) < seeds.get(row.look, 0) and row.name not in scale.left_out and scale.has(row)
     ]
     diverged = [f"{m.row.name} (seed {', '.join(map(str, m.diverged))})" for m in there if m.diverged]
     numbers = sorted({seed for m in there for seed in m.accuracies})
@@ -137,7 +139,8 @@ def _lead(findings: Findings, rows: Sequence[Row]) -> tuple[str, ...]:
         scale.tuning,
     ]
     if missing:
-        lead.append(f"**Not complete**: rows with fewer than {seeds} seeds so far: {', '.join(missing)}.")
+        wanted = ", ".join(f"{many} from {look}" for look, many in seeds.items())
+        lead.append(f"**Not complete**: rows with fewer seeds than are wanted ({wanted}) so far: {', '.join(missing)}.")
     if diverged:
         lead.append(
             f"**Diverged**, their loss became infinite: {'; '.join(diverged)}. Rows are compared over the seeds in "

@@ -5,7 +5,8 @@ from typing import Literal
 
 from mttt.recipes.mixers import MixerRecipe
 
-Look = Literal["patches", "pixels"]
+Look = Literal["patches", "pixels", "coarse"]
+"""what tokens are: patches, raw pixels, or patches of the pictures that are looked at by pixels"""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,22 @@ SMALL_LINEAR_ATTENTION = Row(
     "pixels-small-linear-attention", "Linear attention, identity map", LinearAttentionRecipe(), "pixels", "small"
 )
 
-ROWS = (ATTENTION, ELU, LINEAR_ATTENTION, MTTT_LINEAR, MTTT_MLP, SGD, SMALL_ELU, SMALL_LINEAR_ATTENTION)
+# The same pictures in few tokens: is the gain of MTTT-MLP over MTTT-Linear larger from pixels?
+COARSE_LINEAR = Row("coarse-mttt-linear", "MTTT-Linear, from patches", ttt.MTTT_LINEAR, "coarse", "tiny")
+COARSE_MLP = Row("coarse-mttt-mlp", "MTTT-MLP, from patches", ttt.MTTT_MLP, "coarse", "tiny")
+
+ROWS = (
+    ATTENTION,
+    ELU,
+    LINEAR_ATTENTION,
+    MTTT_LINEAR,
+    MTTT_MLP,
+    SGD,
+    SMALL_ELU,
+    SMALL_LINEAR_ATTENTION,
+    COARSE_LINEAR,
+    COARSE_MLP,
+)
 TABLE3 = Study(
     "table3",
     "Table 3: from raw pixels",

@@ -29,5 +29,6 @@ IN_SEQUENCES = RecallStudy(
     f"convolution of width {CONVOLUTION} before each mixer.",
     chance="0.4",
     tuning=_TUNING,
-    claim=recall_claim,
+    claims=lambda records: [recall_claim(records)],
+    unit="pairs, the most that a row recalls",
 )

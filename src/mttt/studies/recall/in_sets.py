@@ -1,5 +1,6 @@
 """Recall in sets: which mixer of the paper remembers how many pairs, and what MTTT-MLP lacks for it."""
 
+from mttt.studies.recall.set_claims import set_claims
 from mttt.studies.recall.set_rows import SET_ROWS, SIZE
 from mttt.studies.recall.sets import VOCABULARY
 from mttt.studies.recall.study import RecallStudy
@@ -9,7 +10,7 @@ IN_SETS = RecallStudy(
     title="Associative recall in a set",
     rows=SET_ROWS,
     pairs=(16, 32, 64),
-    steps=800,
+    steps=500,
     task="P tokens of a key and a value, and ⌈P/2⌉ tokens of a key alone, in one input without an order: what is the "
     f"value of the key? {VOCABULARY} keys and as many values. {SIZE.depth} blocks without MLPs, d = {SIZE.dim}, "
     f"{SIZE.heads} heads.",
@@ -17,5 +18,6 @@ IN_SETS = RecallStudy(
     tuning="The rate is that of the trial by which the task was found. The embeddings are drawn with a spread of 0.02: "
     "in a trial with a spread of 1, and a seed that is not among those here, self-attention did not learn the task. "
     "Nothing else was tuned, for no row.",
-    claim=None,
+    claims=set_claims,
+    unit="percentage points",
 )

@@ -27,7 +27,7 @@ def write_recall(place: RecallPlace, command: str) -> tuple[Path, Record] | None
     if not records:
         return None
     study = place.study
-    claims = [] if study.claim is None else [study.claim(records)]
+    claims = study.claims(records)
     parts: list[str | Table | Picture] = [_table(study, records), _notes(study, records)]
     if plots.can_draw() and (series := _series(study, records)):
         figure = plots.many_lines(series, "pairs to remember", "recalled, %")
@@ -35,8 +35,7 @@ def write_recall(place: RecallPlace, command: str) -> tuple[Path, Record] | None
             Picture(study.name, figure, "Recalled pairs against their number: means, and the range of the seeds.")
         )
     sections = [Section("Measured", tuple(parts))]
-    if claims:
-        sections.append(Section("Verdict", tuple(verdict_tables(claims, "pairs, the most that a row recalls"))))
+    sections.append(Section("Verdict", tuple(verdict_tables(claims, study.unit))))
     sections.append(Section("How the recipe was chosen", (study.tuning,)))
     _, html = Page(study.title, _lead(place, records, command), tuple(sections)).write(place.directory)
     record = _json(place, records, command) | {"claims": [claim.json() for claim in claims]}
@@ -124,7 +123,7 @@ def _solved(records: Sequence[Record], row: Recaller) -> str:
 
 
 def _json(place: RecallPlace, records: Sequence[Record], command: str) -> dict[str, Any]:
-    keys = ("row", "pairs", "seed", "accuracy", "loss", "state_bytes", "parameters", "seconds")
+    keys = ("row", "pairs", "seed", "accuracy", "loss", "other_steps", "state_bytes", "parameters", "seconds")
     return {
         "study": place.study.name,
         "command": command,

@@ -32,6 +32,11 @@ class SetRow(Recaller):
     mixer: MixerRecipe
     peak: ClassVar[float] = 2e-3
 
+    @property
+    def trained_steps(self) -> int:
+        """T; 0 where there is no inner loop."""
+        return self.mixer.batching.steps if isinstance(self.mixer, TTTRecipe) else 0
+
     def model(self, pairs: int, *, key: PRNGKeyArray) -> SetRememberer:
         questions = self.draw(pairs, 0).questions
         return SetRememberer(SIZE, self.mixer.build(pairs + questions), questions, key=key)

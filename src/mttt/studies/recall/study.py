@@ -25,5 +25,7 @@ class RecallStudy:
     chance: str
     tuning: str
     """how the recipe was chosen"""
-    claim: Callable[[Sequence[Record]], Claim] | None
-    """the claim that it decides, if there is one"""
+    claims: Callable[[Sequence[Record]], list[Claim]]
+    """what it decides"""
+    unit: str
+    """of the differences of its claims"""

@@ -49,7 +49,8 @@ def train_recall(job: RecallJob, steps: int, see: Callable[[Record], None] = lam
     state = State(job.row.model(job.pairs, key=model_key), rule, key=state_key)
     sizes = {"parameters": sum(leaf.size for leaf in jax.tree.leaves(state.model))}
     sizes |= job.row.sizes(state.model, job.pairs)
-    objective, curve, found = Recalled(), [], {}
+    objective, curve = Recalled(), []
+    found: Record = {}
     program, draw = Program(state, objective=objective, rule=rule), job.row.draw(job.pairs, 2 * (FRESH + job.seed))
     try:
         for step in range(1, steps + 1):
@@ -82,7 +83,7 @@ def _look(state: State, step: int, curve: list[Record], see: Callable[[Record], 
 def _with_other_steps(model: Any, job: RecallJob) -> dict[str, float]:
     """The accuracy of a trained model with other numbers of inner steps."""
     judge = lambda t: evaluate(with_inner_loop(model, steps=t), _judged(job), objective=Recalled())  # noqa: E731
-    return {str(t): judge(t).accuracy for t in job.row.probe}
+    return {str(t): float(judge(t).accuracy) for t in job.row.probe}
 
 
 def _judged(job: RecallJob) -> Iterator[Questions]:
