@@ -23,7 +23,7 @@ from mttt.studies.recall.claims import Memories, recall_claim
 from mttt.studies.recall.objective import Recalled
 from mttt.studies.recall.rows import ATTENTION, LINEAR_16, NO_STEP, SLIDING, TTT_MLP_ROW
 from mttt.studies.recall.sequences import KEYS, VOCABULARY, Recall
-from mttt.studies.recall.set_rows import HARD
+from mttt.studies.recall.set_rows import HARD, MIDDLE
 from mttt.studies.recall.sets import ASKED, VOCABULARY as VALUES, SetRecall
 from mttt.studies.recall.training import train_recall
 from studies.watching import Quiet
@@ -153,15 +153,19 @@ def test_the_parts_of_the_ablation_are_in_their_rows():
     assert without["unit"] == replace(full, task=replace(full.task, unit=False))
     assert without["residual"] == replace(full, task=replace(full.task, residual=False, norm=False))
     assert without["gate"] == replace(full, rates=MeanRatesRecipe())
+    alone = replace(full.task, unit=False, residual=False, norm=False)
+    assert NAMED_SET["key-value-alone"].mixer == replace(full, task=alone, rates=MeanRatesRecipe())
     assert len({row.name for row in IN_SETS.rows}) == len({row.mixer for row in IN_SETS.rows}) == len(IN_SETS.rows)
 
 
 def test_rows_may_have_numbers_of_pairs_of_their_own():
-    rows = [NAMED_SET["self-attention"], NAMED_SET["key-value"]]
+    rows = [NAMED_SET["self-attention"], NAMED_SET["mttt-mlp-ascent"], NAMED_SET["key-value"]]
     assert [(job.row.name, job.pairs) for job in recall_jobs(rows, IN_SETS.pairs, 1)] == [
-        *(("self-attention", pairs) for pairs in IN_SETS.pairs[:-1]),
+        ("self-attention", 16),
+        ("self-attention", MIDDLE),
+        ("key-value", MIDDLE),
         ("self-attention", HARD),
-        ("key-value", HARD),
+        ("mttt-mlp-ascent", HARD),
     ]
 
 

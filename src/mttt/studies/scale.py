@@ -133,7 +133,7 @@ SCALES = {
         left_out=("longformer", "mttt-mlp-t3"),
         why_left_out="no verdict rests on it",
         seeds={"patches": 12, "pixels": 8, "coarse": 8},
-        fresh=100,
+        fresh=200,
     ),
     "paper": Scale(
         "paper",

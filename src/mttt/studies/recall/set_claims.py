@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from mttt.runs import Record
 from mttt.studies.claim import Claim, correct
@@ -14,6 +15,7 @@ from mttt.studies.recall.set_rows import (
     HARD,
     IDENTITY,
     LEARNED,
+    MIDDLE,
     MTTT_LINEAR,
     MTTT_MLP,
     NO_STEP,
@@ -32,9 +34,9 @@ class Accuracies:
     def __init__(self, records: Sequence[Record]):
         self.records = [record for record in records if record["accuracy"] is not None]
 
-    def hard(self, row: Recaller) -> dict[int, float]:
-        """At the most pairs."""
-        return {r["seed"]: 100 * r["accuracy"] for r in self.records if (r["row"], r["pairs"]) == (row.name, HARD)}
+    def at(self, pairs: int, row: Recaller) -> dict[int, float]:
+        """With so many pairs."""
+        return {r["seed"]: 100 * r["accuracy"] for r in self.records if (r["row"], r["pairs"]) == (row.name, pairs)}
 
     def mean(self, row: Recaller) -> dict[int, float]:
         """Over all numbers of pairs, of the seeds that have them all."""
@@ -85,13 +87,14 @@ def _ordering(found: Accuracies) -> Claim:
 
 
 def _direction(found: Accuracies) -> Claim:
+    hard = partial(found.at, HARD)
     return Claim(
         18,
         f"Recall of {HARD} pairs: descent is better than ascent, than a random direction and than no step",
         (
-            *(_part(found.hard, MTTT_MLP, other) for other in (ASCENT, RANDOM, NO_STEP)),
-            informing(_part(found.hard, ASCENT, NO_STEP)),
-            informing(_part(found.hard, LEARNED, MTTT_MLP)),
+            *(_part(hard, MTTT_MLP, other) for other in (ASCENT, RANDOM, NO_STEP)),
+            informing(_part(hard, ASCENT, NO_STEP)),
+            informing(_part(hard, LEARNED, MTTT_MLP)),
         ),
     )
 
@@ -114,12 +117,15 @@ def _own_steps(found: Accuracies) -> Claim:
 
 
 def _changes(found: Accuracies) -> Claim:
+    middle = partial(found.at, MIDDLE)
     return Claim(
         20,
-        f"Recall of {HARD} pairs: each of four changes of MTTT-MLP helps: values for targets, unit keys, "
+        f"Recall of {MIDDLE} pairs: four changes of later work together help MTTT-MLP: values for targets, unit keys, "
         "LN(f(x)) + x, a gated sum",
         (
-            *(_part(found.hard, FULL, other) for other in ABLATED if other is not FULL),
-            informing(_part(found.hard, FULL, MTTT_MLP)),
+            _part(middle, FULL, MTTT_MLP),
+            *(informing(_part(middle, FULL, other)) for other in ABLATED if other is not FULL),
+            *(informing(_part(middle, other, MTTT_MLP)) for other in ABLATED if other is not FULL),
+            informing(_part(middle, FULL, ATTENTION)),
         ),
     )

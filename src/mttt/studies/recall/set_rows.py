@@ -21,8 +21,8 @@ from mttt.studies.recall.rows import Recaller
 from mttt.studies.recall.sets import SetRecall
 
 SIZE = Size(dim=64, depth=2, heads=2)
-HARD = 64
-"""pairs that the inner loop's own questions, and the four changes, are asked with"""
+HARD, MIDDLE = 64, 32
+"""pairs that the inner loop's own questions are asked with, and the four changes"""
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,10 @@ def _hard(name: str, label: str, mixer: TTTRecipe) -> SetRow:
     return SetRow(name, label, mixer, pairs=(HARD,))
 
 
+def _changed(name: str, label: str, mixer: TTTRecipe) -> SetRow:
+    return SetRow(name, label, mixer, pairs=(MIDDLE,))
+
+
 def key_value(*, unit: bool = True, residual: bool = True, gate: bool = True) -> TTTRecipe:
     """MTTT-MLP with values for targets, and with or without the three other parts."""
     rates = GatedRatesRecipe() if gate else MeanRatesRecipe()
@@ -73,12 +77,13 @@ RANDOM = _hard("mttt-mlp-random", "MTTT-MLP, random direction", TTTRecipe(optimi
 LEARNED = _hard("mttt-mlp-learned-rate", "MTTT-MLP, η learned", TTTRecipe(optimizer=LearnedRateRecipe()))
 DIRECTIONS = (ASCENT, NO_STEP, RANDOM, LEARNED)
 
-# From the paper's layer to one with the four changes of later work, and that without each of them.
-FULL = _hard("key-value", "values, unit, residual, gate", key_value())
-NO_UNIT = _hard("key-value-no-unit", "without unit keys", key_value(unit=False))
-NO_RESIDUAL = _hard("key-value-no-residual", "without LN(f(x)) + x", key_value(residual=False))
-NO_GATE = _hard("key-value-no-gate", "without the gated sum", key_value(gate=False))
-NO_VALUES = _hard("mttt-mlp-gate", "without values: MTTT-MLP, gated sum", TTTRecipe(rates=GatedRatesRecipe()))
-ABLATED = (FULL, NO_UNIT, NO_RESIDUAL, NO_GATE, NO_VALUES)
+# From the paper's layer to one with four changes of later work, that without each of them, and single ones.
+FULL = _changed("key-value", "all four: values, unit keys, LN(f(x)) + x, gated sum", key_value())
+NO_UNIT = _changed("key-value-no-unit", "all without unit keys", key_value(unit=False))
+NO_RESIDUAL = _changed("key-value-no-residual", "all without LN(f(x)) + x", key_value(residual=False))
+NO_GATE = _changed("key-value-no-gate", "all without the gated sum", key_value(gate=False))
+VALUES = _changed("key-value-alone", "values alone", key_value(unit=False, residual=False, gate=False))
+GATE = _changed("mttt-mlp-gate", "the gated sum alone", TTTRecipe(rates=GatedRatesRecipe()))
+ABLATED = (FULL, NO_UNIT, NO_RESIDUAL, NO_GATE, VALUES, GATE)
 
 SET_ROWS = (*ALL_LENGTHS, *DIRECTIONS, *ABLATED)
