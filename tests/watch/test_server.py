@@ -103,6 +103,11 @@ def test_what_is_wrong_is_one_sentence(page, path, body, headers, status, why):
     assert (got, why in error, "\n" in error) == (status, True, False), text
 
 
+def test_who_sends_too_much_is_told_so(page):
+    status, text, _ = page[1]("/api/trace", b" " * (module.BODY + 2**20))
+    assert status == 413 and "at most 20,000,000 are read" in json.loads(text)["error"]
+
+
 def test_a_body_without_a_length_is_refused_before_it_is_read(page):
     server, _ = page
     with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:

@@ -18,6 +18,8 @@ from mttt.watch.service import Service
 HOST = "127.0.0.1"
 BODY = 2 * UPLOAD
 """bytes of a request; a picture in base64 has room"""
+THROWN_AWAY = 10 * BODY
+"""bytes of a request that is too long, up to which it is received before it is refused; nothing of it is kept"""
 PATIENCE = 20.0
 """seconds that a client may be silent in the middle of a request or an answer"""
 _GONE = (BrokenPipeError, ConnectionResetError, ConnectionAbortedError, TimeoutError)
@@ -134,6 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "Transfer-Encoding" in self.headers or not length.isascii() or not length.isdigit():
             raise Refused("the request does not say how long it is (Content-Length)", 411)
         if len(length) > 12 or int(length) > BODY:
+            self._throw_away(int(length[:12]))
             raise Refused(f"the request has {length[:12]} bytes; at most {BODY:,} are read", 413)
         try:
             value = parse(self.rfile.read(int(length)))
@@ -142,6 +145,12 @@ class _Handler(BaseHTTPRequestHandler):
         if not isinstance(value, dict):
             raise Refused("the request is not an object")
         return value
+
+    def _throw_away(self, length: int) -> None:
+        """A client that still sends when the answer comes sees a broken connection and no sentence: let it finish."""
+        left = length if length <= THROWN_AWAY else 0
+        while left and (part := self.rfile.read(min(left, 2**16))):
+            left -= len(part)
 
     def _send_page(self) -> None:
         page = self.server.page
