@@ -27,11 +27,15 @@ from mttt.studies.costs import (
 from mttt.studies.formulas import mixer_flops, vit
 from mttt.studies.notes import NOTES
 from mttt.studies.paper import PRINTED
+from mttt.studies.recall.set_rows import key_value
 
 N, DIM, HEADS = 192, 64, 2
 RECIPES = {name: option.value for name, option in options(Recipe())["model.mixer"].items() if name != "ttt"} | {
     "mttt-mlp-sgd4": MTTT_MLP_SGD4,
     "mttt-mlp-t2": replace(MTTT_MLP, batching=FullBatchRecipe(2), task=ReconstructionRecipe(decoder_norm=False)),
+    "mttt-kv": key_value(unit=False),
+    "mttt-kv-unit-mean": key_value(gate=False),
+    "mttt-kv-plain-t2": replace(key_value(unit=False, residual=False), batching=FullBatchRecipe(2)),
     "mttt-linear-t2": replace(MTTT_LINEAR, batching=FullBatchRecipe(2)),
     "linformer-32": LinformerRecipe(rank=32),
     "longformer-32": LongformerRecipe(window=32, global_tokens=2),

@@ -13,11 +13,11 @@ from math import floor, log2
 from mttt.models import Size
 from mttt.recipes.inner import (
     FullBatchRecipe,
+    KeyValueRecipe,
     LearnerRecipe,
     LinearLearnerRecipe,
     MLPLearnerRecipe,
     NadarayaWatsonRecipe,
-    ReconstructionRecipe,
 )
 from mttt.recipes.mixers import (
     EluLinearAttentionRecipe,
@@ -34,6 +34,8 @@ from mttt.recipes.ttt import TTTRecipe
 SOFTMAX = 6  # operations on a score: scale, maximum, difference, sum, quotient, and the guard of the maximum
 GELU = 8  # on a hidden unit
 GELU_SLOPE = 18  # its derivative, times what comes back
+NORM_SLOPE = 16  # on a feature: layer norm, and its derivative, times what comes back
+UNIT = 4  # on a feature of a row that is brought to norm 1
 
 
 def matmul(n: int, inputs: int, outputs: int) -> int:
@@ -135,11 +137,11 @@ def _(mixer: TTTRecipe, n: int, dim: int, heads: int) -> int:
     if isinstance(mixer.learner, NadarayaWatsonRecipe):
         gaussian = heads * n * n + 2 * n * dim if mixer.learner.kernel == "gaussian" else 0
         return 4 * dense(n, dim, dim) + softmax_attention(n, n, dim, heads) + gaussian
-    if not isinstance(mixer.task, ReconstructionRecipe):
-        raise ValueError(f"there is no formula for the task {mixer.task.kind}: the paper's rows are reconstructions")
     forward, backward = learner_flops(mixer.learner, n, dim, heads)
     full = isinstance(mixer.batching, FullBatchRecipe)
     seen = mixer.batching.steps if full else min(mixer.batching.steps, 1)
+    if isinstance(mixer.task, KeyValueRecipe):
+        return key_value_flops(mixer.task, seen, forward, backward, n, dim, heads, gated=mixer.rates.kind == "gated")
     # Norms of the tokens, and two numbers a token and head (without Decoder LN, one).
     forms = 2 if mixer.task.decoder_norm else 1
     numbers = 2 * n * dim + forms * heads * matmul(n, dim, 1)
@@ -151,6 +153,18 @@ def _(mixer: TTTRecipe, n: int, dim: int, heads: int) -> int:
     else:
         steps = seen * (forward + loss + backward)
     return pose + steps + 2 * dense(n, dim, dim) + forward
+
+
+def key_value_flops(
+    task: KeyValueRecipe, steps: int, forward: int, backward: int, n: int, dim: int, heads: int, *, gated: bool
+) -> int:
+    """Views of keys and values, steps on the loss of the answers, and the answers to the queries."""
+    features = n * dim
+    views = 2 * dense(n, dim, dim) + (task.residual + UNIT * task.unit) * features
+    gates = (dense(n, dim, heads) + features) if gated else 0
+    loss = (2 + NORM_SLOPE * task.norm) * features
+    answers = forward + (7 * task.norm + 7 * task.output_norm + task.residual + UNIT * task.unit) * features
+    return (views + gates if steps else 0) + steps * (forward + loss + backward) + 2 * dense(n, dim, dim) + answers
 
 
 @singledispatch
