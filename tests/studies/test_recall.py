@@ -144,6 +144,8 @@ def test_a_grid_of_sets(tmp_path):
     text = (tmp_path / "report.md").read_text()
     assert report["study"] == "set-recall" and {claim["verdict"] for claim in report["claims"]} == {"not measured"}
     assert "| mixer | parameters | 2 pairs |" in text and "State" not in text
+    missing = ["linear attention, identity", "linear attention, elu + 1", "MTTT-Linear", "MTTT-MLP", "MTTT-MLP SGD T=4"]
+    assert f"Trainings that are missing: {', '.join(f'1 of {label}' for label in missing)}." in text
 
 
 def test_the_parts_of_the_ablation_are_in_their_rows():

@@ -1,6 +1,7 @@
 """The report of the study: accuracy against pairs, what a row keeps in its state, and the verdict."""
 
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from mttt.files import write_json
 from mttt.report import Page, Picture, Section, Table, plots
 from mttt.runs import Record, versions
-from mttt.studies.recall.grid import RecallPlace
+from mttt.studies.recall.grid import RecallPlace, recall_jobs
 from mttt.studies.recall.rows import Recaller
 from mttt.studies.recall.study import RecallStudy
 from mttt.studies.recall.training import BATCH, CLIP, JUDGED
@@ -58,8 +59,8 @@ def _notes(study: RecallStudy, records: Sequence[Record]) -> str:
 def _lead(place: RecallPlace, records: Sequence[Record], command: str) -> tuple[str, ...]:
     pairs, seeds = sorted({r["pairs"] for r in records}), sorted({r["seed"] for r in records})
     there = {(r["row"], r["pairs"], r["seed"]) for r in records}
-    every = {row: [(row.name, each, seed) for each in pairs for seed in seeds] for row in place.study.rows}
-    missing = {row: sum(one not in there for one in each) for row, each in every.items()}
+    wanted = recall_jobs(place.study.rows, pairs, max(seeds) + 1)
+    missing = Counter(job.row.label for job in wanted if (job.row.name, job.pairs, job.seed) not in there)
     diverged = [f"{r['row']} ({r['pairs']} pairs, seed {r['seed']})" for r in records if r["accuracy"] is None]
     origins = {f"{r['machine']}, mttt {r['versions']['mttt']}, jax {r['versions']['jax']}" for r in records}
     lead = [
@@ -69,8 +70,8 @@ def _lead(place: RecallPlace, records: Sequence[Record], command: str) -> tuple[
         f"Pairs {', '.join(map(str, pairs))}; seeds {', '.join(map(str, seeds))}. Written by `{command}`. "
         f"Trained in {sum(r['seconds'] for r in records) / 60:.0f} minutes in all, on {'; '.join(sorted(origins))}.",
     ]
-    if any(missing.values()):
-        named = ", ".join(f"{count} of {row.label}" for row, count in missing.items() if count)
+    if missing:
+        named = ", ".join(f"{count} of {label}" for label, count in missing.items())
         lead.append(f"**Not complete.** Trainings that are missing: {named}.")
     if diverged:
         lead.append(f"**Diverged**, their loss became infinite: {', '.join(diverged)}.")
@@ -86,8 +87,9 @@ def _accuracies(records: Sequence[Record]) -> list[float]:
 
 
 def _series(study: RecallStudy, records: Sequence[Record]) -> dict[str, dict[int, list[float]]]:
-    pairs = sorted({r["pairs"] for r in records})
-    found = {row.label: {p: _accuracies(_of(records, row, p)) for p in pairs} for row in study.rows}
+    """Of the rows that are trained with all numbers of pairs."""
+    pairs, rows = sorted({r["pairs"] for r in records}), [row for row in study.rows if row.pairs is None]
+    found = {row.label: {p: _accuracies(_of(records, row, p)) for p in pairs} for row in rows}
     kept = {label: {p: values for p, values in points.items() if values} for label, points in found.items()}
     return {label: points for label, points in kept.items() if points}
 
