@@ -62,12 +62,12 @@ def evidence(accuracies, *, losses=(1.0, 0.8, 0.7), off=20.0, lengths=LENGTHS):
         }
         curves = dict.fromkeys(range(3), curve) if row.curves else {}
         rows[row.name] = Measured(row, seeds, (), 1000, 1000, 100.0, curves, probes if row.probe else {})
-    return Evidence(rows, lengths)
+    return Evidence(rows, lengths, coarse=True)
 
 
 def test_the_papers_numbers_support_its_claims():
     found = claims(evidence(TRUE))
-    assert [claim.number for claim in found] == list(range(1, 13))
+    assert [claim.number for claim in found] == [*range(1, 13), 21]
     assert [claim.number for claim in found if claim.verdict != "holds"] == []
     assert all(part.test for claim in found for part in claim.parts)
 
@@ -86,6 +86,7 @@ def test_the_papers_numbers_support_its_claims():
         (8, {"pixels-small-linear-attention": 70.0}),
         (9, {"hyena": 80.0}),
         (12, {"mttt-mlp-ascent": 75.5}),
+        (21, {"pixels-elu-linear-attention": 63.0}),
     ],
 )
 def test_other_numbers_do_not(number, change):
@@ -94,9 +95,7 @@ def test_other_numbers_do_not(number, change):
 
 
 def test_a_gain_that_does_not_matter_does_not_hold():
-    """Half a point, sure to a tenth, where a point is the least that matters; the match of claim 1 is another's."""
-    found = {claim.number: claim for claim in claims(evidence(TRUE | {"fixed-w0": 73.9, "no-norm": 73.8}))}
-    assert found[6].verdict == "holds"
+    """A quarter of a point on average, and surely less than two, the least that matters."""
     low = evidence(TRUE)
     gains = [0.9, 0.1, -0.3, 0.8, 0.2, -0.1]  # 0.27 on average, but not surely above 0
     rows = {row.name: low.rows[row.name] for row in (table1.MTTT_MLP, controls.ASCENT, figure1.FULL4, controls.ASCENT4)}
@@ -107,7 +106,7 @@ def test_a_gain_that_does_not_matter_does_not_hold():
     for name in ("mttt-mlp-ascent", "mttt-mlp-t4-ascent"):
         rows[name] = replace(rows[name], accuracies=base)
     claim = next(claim for claim in claims(Evidence(rows, None)) if claim.number == 12)
-    assert claim.parts[0].verdict == "does not hold" and claim.parts[0].p > 0.05 > claim.parts[0].p_fails
+    assert claim.parts[0].verdict == "does not hold" and claim.parts[0].p == claim.parts[0].p_fails < 0.05
 
 
 def test_many_claims_are_corrected_for_their_number():
@@ -119,6 +118,9 @@ def test_many_claims_are_corrected_for_their_number():
     assert [claim.verdict for claim in correct([sure, unsure])] == ["holds", "holds"]
     assert [claim.verdict for claim in correct([sure, unsure, unsure, unsure])] == ["holds", *["undecided"] * 3]
     assert correct([unsure, unsure, unsure])[0].p == pytest.approx(3 * unsure.parts[0].p_holds)
+    unknown = Claim(4, "", (above("", [1.0]), above("", [1.0, 1.1, 0.9])))
+    found = correct([unknown, unsure, unknown])
+    assert found[0].p is None and found[1].p == pytest.approx(3 * unsure.parts[0].p_holds)  # as when all are there
     refuted = Claim(3, "", (unsure.parts[0], counted("", "does not hold", "")))
     assert correct([refuted, unsure, unsure, unsure])[0].verdict == "does not hold"
 

@@ -68,6 +68,21 @@ def test_what_is_done_is_not_done_again(finished, tmp_path):
     assert probes["1"]["accuracy"] == json.loads((other / "result.json").read_text())["accuracy"]
 
 
+def test_runs_without_their_checkpoints_serve_if_they_are_done(finished, tmp_path):
+    directory = tmp_path / "copy"
+    shutil.copytree(finished, directory, ignore=shutil.ignore_patterns("checkpoints"))
+    assert work(directory).begun == []
+    run = directory / "runs" / "mttt-mlp" / "seed-1"
+    (run / "other-steps.json").unlink()
+    with pytest.raises(RunError, match=r"checkpoints are not there:\n  .*mttt-mlp/seed-1\nBring"):
+        work(directory)
+    shutil.copytree(finished / "runs" / "mttt-mlp" / "seed-1" / "checkpoints", run / "checkpoints")
+    (run / "result.json").unlink()
+    shutil.rmtree(run / "checkpoints")
+    with pytest.raises(RunError, match="checkpoints are not there"):
+        work(directory)
+
+
 def test_a_killed_grid_ends_with_the_same_report(finished, tmp_path):
     directory = tmp_path / "killed"
     paths = [str(Path(small_grid.__file__).parent), os.environ["PYTHONPATH"]]
@@ -170,7 +185,7 @@ def test_a_report_has_what_it_should(finished):
     results = [100 * place.finished(Job(ROWS[1], seed)).result["accuracy"] for seed in (0, 1)]
     assert mlp["accuracies"] == results
     assert mlp["mean"] == pytest.approx(sum(results) / 2)
-    assert [claim["number"] for claim in report["claims"]] == [1, 2, 9]
+    assert [claim["number"] for claim in report["claims"]] == [1, 2, 9, 21]
     assert all(claim["verdict"] == "not measured" for claim in report["claims"])
     text, page = ((finished / "table1" / f"report.{end}").read_text() for end in ("md", "html"))
     for words in ("MTTT-MLP", f"{mlp['mean']:.2f} ± {mlp['std']:.2f}", "74.6", "Not complete"):
@@ -210,7 +225,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert code == 0 and "All is done" in text
     code, text = run("claims", "--seeds", "1", "--report")
     assert code == 0 and "12. Learning at test time matters" in text
-    assert len(json.loads(Path("studies/small/claims/report.json").read_text())["claims"]) == 12
+    assert len(json.loads(Path("studies/small/claims/report.json").read_text())["claims"]) == 13
     monkeypatch.setitem(STUDIES, "table1", dataclasses.replace(STUDIES["table1"], rows=ROWS))
     code, text = run("table1", "--seeds", "1")
     assert code == 0 and "1 run to do" in text and "measuring a training step of 2 rows" in text
@@ -274,6 +289,9 @@ def test_every_report_is_whole(whole, name):
     report = json.loads((whole / name / "report.json").read_text())
     assert report["claims"] and all(claim["verdict"] == "holds" for claim in report["claims"])
     assert "Not complete" not in text and "not measured" not in text
+    if name == "table3":
+        assert "| tokens | ViT | layer |" in text and "| pixels | Small | Linear attention, identity map |" in text
+        assert "| coarse | Tiny | MTTT-MLP, from patches |" in text and "paper: FLOPs" in text
 
 
 @pytest.mark.skipif(browser() is None, reason="no Chromium is installed")

@@ -19,7 +19,7 @@ from mttt.studies.recall import (
     work_recall,
     write_recall,
 )
-from mttt.studies.recall.claims import Memories, recall_claim
+from mttt.studies.recall.claims import SEEN, Memories, recall_claim
 from mttt.studies.recall.objective import Recalled
 from mttt.studies.recall.rows import ATTENTION, LINEAR_16, NO_STEP, SLIDING, TTT_MLP_ROW
 from mttt.studies.recall.sequences import KEYS, VOCABULARY, Recall
@@ -209,7 +209,7 @@ def numbers(row, accuracies, pairs=32):
         {
             "row": row,
             "pairs": pairs,
-            "seed": seed,
+            "seed": SEEN + seed,
             "accuracy": accuracy,
             "loss": 1.0,
             "state_bytes": 2048,
@@ -231,6 +231,9 @@ def test_the_verdict(tmp_path):
     assert claim.parts[0].mean == pytest.approx(32 * 0.29) and claim.parts[2].seeds == 2
     swapped = [r | {"row": {"ttt-mlp": "ttt-linear", "ttt-linear": "ttt-mlp"}.get(r["row"], r["row"])} for r in records]
     assert recall_claim(swapped).verdict == "does not hold"
+    seen = [record | {"seed": record["seed"] - SEEN} for record in records]
+    assert recall_claim(seen).verdict == "not measured"  # before the plan
+    assert recall_claim(seen + records) == claim
 
 
 def test_the_most_pairs_are_compared():
@@ -251,7 +254,7 @@ def test_the_report(tmp_path):
     text = (tmp_path / "report.md").read_text()
     assert page.is_file() and (tmp_path / "recall.svg").is_file()
     assert "| TTT-MLP, b = 16 | 2.0 | 1,000 | 97.0 ± 2.0 (3) | 240 (32 pairs) |" in text
-    assert "**Diverged**" in text and "ttt-linear (32 pairs, seed 0)" in text
+    assert "**Diverged**" in text and f"ttt-linear (32 pairs, seed {SEEN})" in text
     assert "1 of TTT-Linear, b = 16" in text and "mttt study recall" in text
     assert json.loads((tmp_path / "report.json").read_text()) == record
     assert record["claims"][0]["number"] == 13 and len(record["rows"]) == 5

@@ -110,11 +110,19 @@ def test_seeds_that_do_not_differ():
     assert "no number of seeds" in within("", [1.0, 1.1, 0.9], 1.0).decide
 
 
+def test_the_p_of_a_match_is_that_of_its_verdict():
+    apart = within("", [3.0, 3.6, 2.4, 3.2], 2.0)
+    assert apart.verdict == "does not hold" and apart.p == apart.p_fails < 0.05
+    assert apart.p_fails == pytest.approx(stats.ttest_1samp([3.0, 3.6, 2.4, 3.2], 2.0, alternative="greater").pvalue)
+    near = within("", [0.0, 0.6, -0.6, 0.2], 2.0)
+    assert near.verdict == "holds" and near.p == near.p_holds < 0.05
+
+
 def test_a_gain_that_is_surely_too_small_to_matter_does_not_hold():
     differences = [0.3, 0.1, 0.25, 0.15, -0.1]
     assert above("", differences).verdict == "undecided"
     part = above("", differences, matters=1.0)
-    assert part.verdict == "does not hold" and part.p == above("", differences).p
+    assert part.verdict == "does not hold" and part.p == part.p_fails
     assert part.p_fails == pytest.approx(stats.ttest_1samp(differences, 1.0).pvalue)
     assert part.p_holds == pytest.approx(stats.ttest_1samp(differences, 0.0).pvalue)
     assert above("", [0.3, 0.31, 0.29], matters=1.0).verdict == "holds"  # small, but surely there

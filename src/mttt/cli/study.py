@@ -110,7 +110,8 @@ def main(words: list[str], console: Console) -> int:
         return _costs(arguments, console)
     command = shlex.join(["mttt", "study", *words])
     check_jobs(arguments.jobs)
-    if arguments.jobs > 1 and not arguments.report and (code := divide(_without_jobs(words), arguments.jobs, console)):
+    trains = not arguments.report and not getattr(arguments, "trial", False)
+    if arguments.jobs > 1 and trains and (code := divide(_without_jobs(words), arguments.jobs, console)):
         return code
     if isinstance(arguments, RecallArguments | SetRecallArguments):
         return study_recall(arguments, command, console)

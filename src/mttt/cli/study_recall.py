@@ -83,11 +83,15 @@ def study_recall(arguments: RecallArguments | SetRecallArguments, command: str, 
         if word not in known:
             raise unknown("row", word, list(known))
     rows = [row for row in study.rows if not arguments.only or row.name in arguments.only]
+    jobs = recall_jobs(rows, pairs, arguments.seeds)
+    if not jobs:
+        own = ", ".join(f"{row.name} with {' and '.join(map(str, row.pairs or ()))}" for row in rows)
+        raise UsageError(f"nothing is left to train: these rows have pairs of their own ({own})")
     place.everything()  # what cannot be reported should show now, not after hours
     if not arguments.report:
         try:
             with watch(console) as watcher:
-                left = work_recall(place, recall_jobs(rows, pairs, arguments.seeds), watcher)
+                left = work_recall(place, jobs, watcher)
         except Interrupted as stopped:
             say(console, "\nStopped. What was trained is kept, and the same command continues.")
             return 128 + stopped.signal_number

@@ -36,19 +36,23 @@ class Claim:
 
 
 def correct(found: list[Claim]) -> list[Claim]:
-    """Holm's correction for the number of claims that were tested. A part that was counted decides without a test."""
-    ps = [_p(claim) for claim in found]
-    family = [index for index, p in enumerate(ps) if p is not None]
-    for index, p in zip(family, corrected([p for p in ps if p is not None]), strict=True):
-        found[index] = replace(found[index], p=p)
-    return found
+    """Holm's correction for the number of claims with tests. A part that was counted decides without one.
+
+    Claims whose numbers are not there yet are among those that are corrected for: what is decided early stays so.
+    """
+    ps = {index: _p(claim) for index, claim in enumerate(found) if _is_tested(claim)}
+    family = dict(zip(ps, corrected([1.0 if p is None else p for p in ps.values()]), strict=True))
+    return [replace(claim, p=None if ps.get(index) is None else family[index]) for index, claim in enumerate(found)]
+
+
+def _is_tested(claim: Claim) -> bool:
+    failed = any(part.counts and not part.tested and part.verdict == "does not hold" for part in claim.parts)
+    return not failed and any(part.counts and part.tested for part in claim.parts)
 
 
 def _p(claim: Claim) -> float | None:
     """Of a claim's verdict; of one that is undecided, of the verdict that is nearer."""
-    if any(part.counts and part.p is None and part.verdict == "does not hold" for part in claim.parts):
-        return None
     holds, fails = p_of(claim.parts)
-    if holds is None or fails is None:
-        return None
+    if holds is None or fails is None or any(p.counts and p.tested and p.p is None for p in claim.parts):
+        return None  # there are no seeds yet
     return {"holds": holds, "does not hold": fails}.get(all_of(claim.parts), min(holds, fails))

@@ -125,10 +125,27 @@ class Grid:
         self.place, self.jobs = place, list(jobs)
         self.left = [job for job in jobs if not place.done(job)]
         self._images: dict[object, DataSet] = {}
+        self._refuse_what_lost_its_checkpoints()
         for job in self.left:
             self.prepared(job)
             if (run := place.run(job)) is not None:
                 check_data(run, self.data(job))
+
+    def _refuse_what_lost_its_checkpoints(self) -> None:
+        """Copies without checkpoints serve if all is done. Others could neither go on nor be evaluated any further."""
+        if lost := [str(self.place.path(job)) for job in self.left if self._is_lost(job)]:
+            raise RunError(
+                "these runs are not done, and their checkpoints are not there:\n  "
+                + "\n  ".join(lost)
+                + "\nBring the checkpoints back from a copy, or move the runs away to train them anew"
+            )
+
+    def _is_lost(self, job: Job) -> bool:
+        run = self.place.run(job)
+        if run is None or (run.path / "checkpoints").is_dir():
+            return False
+        last = max((record["step"] for record in run.metrics.read()), default=0)
+        return run.result is not None or last > self.prepared(job).plan.checkpoint_every
 
     def data(self, job: Job) -> DataSet:
         """The images of a job, loaded once."""

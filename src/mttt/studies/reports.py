@@ -44,16 +44,17 @@ LENGTHS = "lengths.json"  # beside the runs
 
 def find(place: Place, seeds: int | Seeds, command: str) -> Findings:
     """Read the runs that are there, and judge. Rows with fewer than so many seeds are said to be not complete."""
-    evidence = Evidence(measure(place, ALL_ROWS), place.kept(LENGTHS))
+    coarse = "coarse" in place.scale.looks
+    evidence = Evidence(measure(place, ALL_ROWS), place.kept(LENGTHS), coarse=coarse)
     many = dict.fromkeys(place.scale.looks, seeds) if isinstance(seeds, int) else seeds
     return Findings(place, many, evidence, claims(evidence), command)
 
 
 # Which claims a study has something to say to.
 CLAIMS_OF = {
-    "table1": (1, 2, 9),
+    "table1": (1, 2, 9, 21),
     "table2": (6,),
-    "table3": (1, 2, 3, 8),
+    "table3": (1, 2, 3, 8, 21),
     "figure1-left": (4, 5),
     "figure1-right": (7,),
     "controls": (11, 12),
@@ -74,13 +75,13 @@ def write_report(findings: Findings, study: Study, directory: Path) -> Path:
 
 
 def write_claims(findings: Findings, directory: Path) -> Path:
-    """The same for all twelve claims at once."""
+    """The same for all claims at once."""
     overview = Table(
         ("", "claim", "verdict"),
         tuple((str(claim.number), claim.text, claim.verdict) for claim in findings.claims),
         words=(0, 1, 2),
     )
-    sections = [Section("All twelve", (overview,)), Section("Statistics", tuple(verdict_tables(findings.claims)))]
+    sections = [Section("All of them", (overview,)), Section("Statistics", tuple(verdict_tables(findings.claims)))]
     if findings.evidence.lengths is not None and plots.can_draw():
         lengths = findings.evidence.lengths
         caption = (
@@ -173,17 +174,17 @@ def _times(ratio: float | None) -> str:
 
 
 def _table(findings: Findings, study: Study) -> Table:
-    base = findings.base(study)
-    sizes = len({row.size for row in study.rows}) > 1
-    looks = len({row.look for row in study.rows}) > 1
-    papers = {row.name: printed(row) for row in study.rows}
-    costs = None not in papers.values()  # the figures and table 2 print none
+    base, there = findings.base(study), [m.row for m in findings.rows(study)]
+    kinds = {"tokens": lambda row: row.look, "ViT": lambda row: row.size.title()}
+    kinds = {head: kind for head, kind in kinds.items() if len({kind(row) for row in there}) > 1}
+    papers = {row.name: printed(row) for row in there}
+    costs = study.name in ("table1", "table3")  # the figures and table 2 print none
     rows = []
     for m in findings.rows(study):
         accuracy, paper = study.paper.get(m.row.name), papers[m.row.name]
         rows.append(
             (
-                *((m.row.look if looks else m.row.size.title(),) if sizes else ()),
+                *(kind(m.row) for kind in kinds.values()),
                 m.row.label,
                 _spread(m),
                 str(len(m.accuracies)),
@@ -191,13 +192,13 @@ def _table(findings: Findings, study: Study) -> Table:
                 _times(relative_flops(m, base)),
                 _times(relative_time(m, base)),
                 "–" if accuracy is None else f"{accuracy:.1f}",
-                *((f"{paper.parameters:.1f}", f"{paper.flops:.1f}×") if costs and paper is not None else ()),
+                *(("–", "–") if paper is None else (f"{paper.parameters:.1f}", f"{paper.flops:.1f}×"))[: 2 * costs],
             )
         )
     head = ("layer", "accuracy, %", "seeds", "thousand parameters", "FLOPs", "step time", "paper: %")
     if costs:
         head += ("paper: million parameters", "paper: FLOPs")
-    return Table(("tokens" if looks else "ViT", *head) if sizes else head, tuple(rows), words=(0, 1) if sizes else (0,))
+    return Table((*kinds, *head), tuple(rows), words=tuple(range(len(kinds) + 1)))
 
 
 def _notes(study: Study) -> list[str]:

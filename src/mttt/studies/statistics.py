@@ -39,6 +39,8 @@ class Part:
     """p of the test by which it would hold"""
     p_fails: float | None = None
     """p of the test by which it would not"""
+    tested: bool = True
+    """is it decided by a test, as soon as there are seeds?"""
 
 
 def interval(values: Sequence[float], confidence: float) -> tuple[float, float]:
@@ -106,14 +108,16 @@ def above(text: str, differences: Sequence[float], bound: float = 0.0, matters: 
     holds = 2 * min(0.5, _p_above(differences, bound))
     fails = 2 * min(0.5, 1 - _p_above(differences, bound + matters))
     against = f" against {bound:g}" if bound else ""
-    also = f", and against {bound + matters:g}" if matters else ""
+    p = min(1.0, 2 * min(_p_above(differences, bound), 1 - _p_above(differences, bound)))
+    if part.verdict == "does not hold":
+        against, p = f" against {bound + matters:g}", fails
     mean = statistics.mean(differences)
-    # A mean between the two bounds is decided by the nearer of them, if it can be; the other one is farther.
+    # A mean between the two bounds is told from the farther of them with fewer seeds.
     distances = [abs(mean - bound)] if mean > bound + matters / 2 else [abs(mean - bound - matters)]
     return _told(
         replace(part, p_holds=holds, p_fails=fails),
-        min(1.0, 2 * min(_p_above(differences, bound), 1 - _p_above(differences, bound))),
-        f"paired t-test{against}, two-sided{also}; 95 % interval",
+        p,
+        f"paired t-test{against}, two-sided; 95 % interval",
         _seeds_needed(differences, distances, 0.975),
     )
 
@@ -134,11 +138,10 @@ def within(text: str, differences: Sequence[float], margin: float) -> Part:
     inside = abs(mean) < margin
     over, under = _p_above(differences, margin), 1 - _p_above(differences, -margin)
     small = max(_p_above(differences, -margin), 1 - _p_above(differences, margin))
+    part = replace(_compared(text, differences, 0.9, -margin, margin), p_holds=small, p_fails=min(over, under))
     return _told(
-        replace(
-            _compared(text, differences, 0.9, -margin, margin), p_holds=small, p_fails=min(1.0, 2 * min(over, under))
-        ),
-        small,
+        part,
+        min(over, under) if part.verdict == "does not hold" else small,
         f"two one-sided paired t-tests, margin ±{margin:g}; 90 % interval",
         _seeds_needed(differences, [margin - mean, margin + mean] if inside else [abs(mean) - margin], 0.95),
     )
@@ -157,7 +160,7 @@ def informing(part: Part) -> Part:
 
 def counted(text: str, verdict: Verdict, test: str, decide: str = "") -> Part:
     """What is counted or measured once, without chance."""
-    return Part(text, verdict, test=test, decide=decide)
+    return Part(text, verdict, test=test, decide=decide, tested=False)
 
 
 def all_of(parts: Iterable[Part]) -> Verdict:

@@ -36,7 +36,7 @@ TABLE1 = Study(
     ROWS,
     accuracies(ROWS),
     base="linear-attention",
-    notes="Longformer's window of 512 is wider than these inputs, at both scales: it is self-attention. SOFT has 49 "
+    notes="Longformer's window of 512 is wider than these inputs, at all scales: it is self-attention. SOFT has 49 "
     "landmarks, or n if that is less: at the small scale that is every token, and costs more than attention does. "
     "Hyena's filters are a larger part of a small model.",
 )

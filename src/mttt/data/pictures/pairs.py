@@ -1,4 +1,4 @@
-"""Two digits far apart on one canvas: are they the same? Pictures in which far pixels must be related."""
+"""Two digits in opposite corners of a canvas: are they the same? Pictures in which far pixels must be related."""
 
 import numpy as np
 from PIL import Image
@@ -17,9 +17,9 @@ TRAIN, TEST = 65_536, 4_096
 class Pairs:
     """Pictures of side × side, drawn when they are asked for. Each is a function of its index and the seed.
 
-    A handwritten digit of 8×8 is in the upper left corner, another in the lower right one, and nothing is between them:
-    the larger the canvas, the farther are they apart. Every second picture has two digits of one class. The digits that
-    are tested with are in no picture that is trained on.
+    A handwritten digit of 8×8 is in the upper left corner, another in the lower right one, and nothing else is there.
+    On the smallest canvas they touch; the larger it is, the farther are they apart. Every second picture has two
+    digits of one class, never the same one twice. The digits that are tested with are in no picture that is trained on.
     """
 
     def __init__(self, side: int, *, test: bool, seed: int):
@@ -38,8 +38,10 @@ class Pairs:
         first = int(rng.integers(len(DIGITS)))
         second = first if label else (first + int(rng.integers(1, len(DIGITS)))) % len(DIGITS)
         canvas = np.zeros((self.side, self.side), np.uint8)
-        for corner, digit in ((slice(0, CELL), first), (slice(-CELL, None), second)):
-            canvas[corner, corner] = self._digits[digit][rng.integers(len(self._digits[digit]))]
+        one = int(rng.integers(len(self._digits[first])))
+        other = int(rng.integers(len(self._digits[second]) - label))
+        other += label and other >= one  # any but the first
+        canvas[:CELL, :CELL], canvas[-CELL:, -CELL:] = self._digits[first][one], self._digits[second][other]
         return Item(Image.fromarray(canvas), label)
 
     def name(self, index: int) -> str:

@@ -1,7 +1,7 @@
 """Recall in sets: which mixer of the paper remembers how many pairs, and what MTTT-MLP lacks for it."""
 
 from mttt.studies.recall.set_claims import set_claims
-from mttt.studies.recall.set_rows import SET_ROWS, SIZE
+from mttt.studies.recall.set_rows import PAIRS, SET_ROWS, SIZE
 from mttt.studies.recall.sets import VOCABULARY
 from mttt.studies.recall.study import RecallStudy
 
@@ -9,7 +9,7 @@ IN_SETS = RecallStudy(
     name="set-recall",
     title="Associative recall in a set",
     rows=SET_ROWS,
-    pairs=(16, 32, 64),
+    pairs=PAIRS,
     steps=500,
     task="P tokens of a key and a value, and ⌈P/2⌉ tokens of a key alone, in one input without an order: what is the "
     f"value of the key? {VOCABULARY} keys and as many values. {SIZE.depth} blocks without MLPs, d = {SIZE.dim}, "

@@ -59,7 +59,7 @@ def _notes(study: RecallStudy, records: Sequence[Record]) -> str:
 def _lead(place: RecallPlace, records: Sequence[Record], command: str) -> tuple[str, ...]:
     pairs, seeds = sorted({r["pairs"] for r in records}), sorted({r["seed"] for r in records})
     there = {(r["row"], r["pairs"], r["seed"]) for r in records}
-    wanted = recall_jobs(place.study.rows, pairs, max(seeds) + 1)
+    wanted = [job for job in recall_jobs(place.study.rows, pairs, max(seeds) + 1) if job.seed in seeds]
     missing = Counter(job.row.label for job in wanted if (job.row.name, job.pairs, job.seed) not in there)
     diverged = [f"{r['row']} ({r['pairs']} pairs, seed {r['seed']})" for r in records if r["accuracy"] is None]
     origins = {f"{r['machine']}, mttt {r['versions']['mttt']}, jax {r['versions']['jax']}" for r in records}

@@ -19,6 +19,7 @@ from mttt.studies.recall.set_rows import (
     MTTT_LINEAR,
     MTTT_MLP,
     NO_STEP,
+    PAIRS,
     RANDOM,
     SGD,
 )
@@ -39,20 +40,14 @@ class Accuracies:
         return {r["seed"]: 100 * r["accuracy"] for r in self.records if (r["row"], r["pairs"]) == (row.name, pairs)}
 
     def mean(self, row: Recaller) -> dict[int, float]:
-        """Over all numbers of pairs, of the seeds that have them all."""
-        own = [r for r in self.records if r["row"] == row.name]
-        most = {r["pairs"] for r in self.records}
-        by_seed = {seed: {r["pairs"]: 100 * r["accuracy"] for r in own if r["seed"] == seed} for seed in _seeds(own)}
-        return {seed: statistics.mean(found.values()) for seed, found in by_seed.items() if found.keys() == most}
+        """Over the study's numbers of pairs, of the seeds that have them all."""
+        each = [self.at(pairs, row) for pairs in PAIRS]
+        return {seed: statistics.mean(found[seed] for found in each) for seed in set.intersection(*map(set, each))}
 
     def with_steps(self, row: Recaller, steps: int) -> dict[int, float]:
         """At the most pairs, of the trained model with another number of inner steps."""
         own = [r for r in self.records if (r["row"], r["pairs"]) == (row.name, HARD) and "other_steps" in r]
         return {r["seed"]: 100 * r["other_steps"][str(steps)] for r in own if str(steps) in r["other_steps"]}
-
-
-def _seeds(records: Sequence[Record]) -> list[int]:
-    return sorted({record["seed"] for record in records})
 
 
 def _gains(better: dict[int, float], other: dict[int, float]) -> list[float]:

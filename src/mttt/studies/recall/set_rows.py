@@ -21,6 +21,7 @@ from mttt.studies.recall.rows import Recaller
 from mttt.studies.recall.sets import SetRecall
 
 SIZE = Size(dim=64, depth=2, heads=2)
+PAIRS = (16, 32, 64)
 HARD, MIDDLE = 64, 32
 """pairs that the inner loop's own questions are asked with, and the four changes"""
 
