@@ -26,7 +26,18 @@ def make_pictures(tmp_path):
 def test_a_picture_that_one_process_cannot_read_stops_both(tmp_path):
     make_pictures(tmp_path)
     words = ["train", "folder", "--data.path", "pictures", "--data.size", "16", *TINY, "--batch-size", "4"]
-    words += ["--log-every", "1", "--epochs", "1", "--workers", "0", "--run", "run"]
+    words += [
+        "--model.mixer",
+        "linear-attention",
+        "--log-every",
+        "1",
+        "--epochs",
+        "1",
+        "--workers",
+        "0",
+        "--run",
+        "run",
+    ]
     codes, printed = end(pair(words, tmp_path))
     assert codes == [1, 1], printed
     for _, err in printed:
@@ -44,7 +55,7 @@ def test_a_picture_that_one_process_cannot_read_stops_both(tmp_path):
 def test_a_full_disk_in_one_process_ends_both(tmp_path):
     """With sharded parameters both of them write checkpoints."""
     words = [*WORDS, "--run", "run", "--devices.parameters", "sharded", "--optimizer.schedule", "constant"]
-    words += ["--epochs", "1"]
+    words += ["--epochs", "0.5"]
     processes = pair(words, tmp_path)
     reach(processes, tmp_path / "run" / "metrics.jsonl", 3)
     resource.prlimit(processes[1].pid, resource.RLIMIT_FSIZE, (100, 100))  # no file may be larger, as on a full disk
@@ -52,6 +63,6 @@ def test_a_full_disk_in_one_process_ends_both(tmp_path):
     assert codes == [2, 2], printed  # as with one process
     assert "process 1 failed: " in printed[0][1], printed
     assert all("Traceback" not in err for _, err in printed), printed
-    codes, printed = end(pair([*words, "--epochs", "1.2"], tmp_path))  # which also makes it longer
+    codes, printed = end(pair([*words, "--epochs", "0.6"], tmp_path))  # which also makes it longer
     assert codes == [0, 0], printed
-    assert "run is now trained to epoch 1.2 instead of 1" in printed[0][0], printed
+    assert "run is now trained to epoch 0.6 instead of 0.5" in printed[0][0], printed

@@ -16,7 +16,7 @@ from mttt.runs import Run
 COLOURS = {"blue": (30, 30, 220), "green": (20, 200, 40), "red": (220, 40, 20)}
 WORDS = ["train", "folder", *TINY, "--data.path", "pictures", "--data.size", "16", "--batch-size", "8"]
 WORDS += ["--epochs", "6", "--checkpoint-every", "0.7", "--evaluate-every", "3", "--mixup", "0.2"]
-WORDS += ["--data.on-error", "skip", "--run", "run"]
+WORDS += ["--model.mixer", "linear-attention", "--data.on-error", "skip", "--run", "run"]
 
 
 def make_pictures(folder):
