@@ -14,8 +14,7 @@ from rich.console import Console
 from mttt.cli import jobs
 from mttt.cli.study import _without_jobs
 
-# Four jobs, and one row: a process compiles it once for all.
-GRID = ["set-recall", "--pairs", "2", "--steps", "4", "--seeds", "4", "--only", "linear-attention"]
+GRID = ["set-recall", "--pairs", "2", "--steps", "40", "--seeds", "2", "--only", "self-attention", "linear-attention"]
 
 
 def study(out, *words):
