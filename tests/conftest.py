@@ -4,7 +4,6 @@ import gc
 import os
 import signal
 import tempfile
-import threading
 import warnings
 from pathlib import Path
 
@@ -37,25 +36,11 @@ if _QUICK_START not in os.environ.get("PYTHONPATH", ""):
 import jax
 import jaxtyping
 import pytest
-from jax._src.interpreters import mlir
 
 from quick import sitecustomize  # noqa: F401  # here too
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
-
-# JAX writes every program in a context of its own, which takes milliseconds and a megabyte that stays as long as the
-# program does. One for each thread serves all: it only holds types and constants.
-_contexts, _new_context = threading.local(), mlir.make_ir_context
-
-
-def _shared_context():
-    if not hasattr(_contexts, "one"):
-        _contexts.one = _new_context()
-    return _contexts.one
-
-
-mlir.make_ir_context = _shared_context
 
 
 @pytest.fixture
