@@ -26,18 +26,8 @@ def make_pictures(tmp_path):
 def test_a_picture_that_one_process_cannot_read_stops_both(tmp_path):
     make_pictures(tmp_path)
     words = ["train", "folder", "--data.path", "pictures", "--data.size", "16", *TINY, "--batch-size", "4"]
-    words += [
-        "--model.mixer",
-        "linear-attention",
-        "--log-every",
-        "1",
-        "--epochs",
-        "1",
-        "--workers",
-        "0",
-        "--run",
-        "run",
-    ]
+    words += ["--model.mixer", "linear-attention", "--log-every", "1", "--epochs", "1"]
+    words += ["--workers", "0", "--run", "run"]
     codes, printed = end(pair(words, tmp_path))
     assert codes == [1, 1], printed
     for _, err in printed:

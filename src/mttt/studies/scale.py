@@ -1,4 +1,4 @@
-"""The recipe of every row, at two scales. Within a scale all rows have the same recipe, but for the layer."""
+"""The recipe of every row, at three scales. Within a scale all rows have the same recipe, but for the layer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -107,7 +107,7 @@ SCALES = {
         "(Small: width 128, 4 heads), peak rate 1e-3",
         "The plan of docs/studies.md was written before any run. All rows have the same recipe, and nothing was tuned "
         "for a single row. The task from patches, its number of steps and its rate were chosen after some twenty "
-        "trainings with other seeds and other pictures (self-attention, linear attention, MTTT-Linear, MTTT-MLP); "
+        "trainings with other seeds and other pairs (self-attention, linear attention, MTTT-Linear, MTTT-MLP); "
         "the recipe from pixels is that of the scale small.",
         {
             "patches": replace(
